@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The border between the BPF programs and user space: the only header that
+ * both sides compile. Fixed-width fields only; no pointers, enums, bools or
+ * bit-fields in the structs; every size is asserted. All tables are BPF
+ * arrays that user space maps and reads while the programs run.
+ *
+ *   kmt_site_row[sites]      who allocates what: claimed once, then read-mostly
+ *        ▲ index        └─── kmt_wire_cache[caches]  name and sizes
+ *        │
+ *   kmt_cpu[cpus]            head (clock, counters by program) and one
+ *        │                   kmt_site_cpu per site: the hot counters
+ *        │
+ *   kmt_bucket[buckets]      live objects, three to a cache line
+ *
+ *   stream: one BPF ring per CPU of kmt_rec, kmt_rec_alloc, kmt_rec_overflow
+ */
+#ifndef KMT_WIRE_H
+#define KMT_WIRE_H
+
+#ifdef __bpf__
+/* linux/types.h comes with linux/bpf.h */
+#else
+#include <linux/types.h>
+#endif
+
+#define KMT_WIRE_ASSERT(cond, msg) _Static_assert(cond, msg)
+
+/* What allocated: the original's type ids, then ours. */
+#define KMT_WIRE_KMALLOC	0	/* kmalloc/kfree */
+#define KMT_WIRE_CACHE		1	/* kmem_cache_alloc/kmem_cache_free */
+#define KMT_WIRE_FREE_SITE	16	/* a row that counts frees by freeing site */
+
+#define KMT_CACHE_NAME_LEN	56
+#define KMT_COMM_LEN		16
+#define KMT_STACK_DEPTH		40	/* frames kept per stack, the tracer's own included */
+
+/* ---- call sites ------------------------------------------------------- */
+
+/* What a row of the site table is: read-mostly, two cache lines. */
+struct kmt_wire_site {
+	__u64 key;		/* 64-bit fingerprint of (who, cache, type); 0 = empty slot */
+	__u64 who;		/* call site address, stack row + 1, or tgid: KMT_KEY_* */
+	__u64 cache;		/* struct kmem_cache *, 0 = unknown */
+	__u64 call_site;	/* of the first event (differs from who for stacks and tasks) */
+	__u32 bytes_alloc;	/* given bytes per object */
+	__u32 bytes_req;	/* requested bytes per object, 0 = varies (kmalloc) */
+	__u32 cache_row;	/* row of the cache table + 1, 0 = none */
+	__u32 gfp;		/* union of the gfp flags seen */
+	__u8  type;		/* KMT_WIRE_* */
+	__u8  state;		/* KMT_SITE_*, written last by the claimer */
+	__u8  gfp_class;	/* KMT_GFP_*: which kmalloc family */
+	__u8  free_type;	/* free rows: KMT_WIRE_* of the freeing call */
+	__u8  pad[4];
+	char  comm[KMT_COMM_LEN];	/* task at the first event */
+	__u8  reserved[56];
+};
+KMT_WIRE_ASSERT(sizeof(struct kmt_wire_site) == 128, "wire layout");
+
+#define KMT_SITE_NEW		0
+#define KMT_SITE_READY		1
+#define KMT_SITE_EXCLUDED	2	/* a filter rejects it: events are not counted */
+
+#define KMT_GFP_NORMAL		0
+#define KMT_GFP_CGROUP		1	/* kmalloc-cg-* */
+#define KMT_GFP_RECLAIM		2	/* kmalloc-rcl-* */
+#define KMT_GFP_DMA		3	/* dma-kmalloc-* */
+
+#define KMT_LIFETIME_BUCKETS	32	/* log2 of the lifetime in units of 8.192 us */
+
+/* Counters of a site that are rare, or written by several programs: atomic. */
+struct kmt_site_cold {
+	__u64 failures;
+	__u64 lost_objects;	/* allocations the object table had no room for */
+	__u64 untraced_frees;	/* closed because the address was allocated again */
+	__u64 slack_untraced;	/* given minus requested bytes of those */
+	__u64 frees_other;	/* freed through another kind of call (kfree of a cache object) */
+	__u64 slack_other;
+	__u64 cross_cpu_other;
+	__u64 temporary_other;
+	__u64 slack_lost;
+	__u64 spare[7];
+};
+KMT_WIRE_ASSERT(sizeof(struct kmt_site_cold) == 128, "wire layout");
+
+struct kmt_site_row {
+	struct kmt_wire_site id;
+	struct kmt_site_cold cold;
+};
+KMT_WIRE_ASSERT(sizeof(struct kmt_site_row) == 256, "wire layout");
+
+/*
+ * Hot counters, one cache line per CPU and site, written without atomics: a
+ * row belongs to one kind of call and so, on one CPU, to one program, which
+ * the kernel never lets interrupt itself. What a second program may write
+ * lives in struct kmt_site_cold.
+ */
+struct kmt_site_cpu {
+	__u64 allocs;
+	__u64 slack;		/* kmalloc: given minus requested bytes of those */
+	__u64 frees;		/* frees on this CPU of this site's objects */
+	__u64 slack_freed;
+	__u64 cross_cpu_frees;
+	__u64 temporary;	/* freed within kmt_temporary */
+	__u64 spare[2];
+};
+KMT_WIRE_ASSERT(sizeof(struct kmt_site_cpu) == 64, "wire layout");
+
+/* Lifetimes of a site's freed objects; atomic, sharded over the CPUs. */
+struct kmt_lifetimes {
+	__u64 n[KMT_LIFETIME_BUCKETS];
+};
+
+/* ---- slab caches ------------------------------------------------------ */
+
+struct kmt_wire_cache {
+	__u64 ptr;		/* struct kmem_cache *; claimed by compare-and-swap */
+	__u32 object_size;
+	__u32 size;
+	__u8  state;		/* KMT_SITE_* */
+	__u8  pad[7];
+	char  name[KMT_CACHE_NAME_LEN];
+};
+KMT_WIRE_ASSERT(sizeof(struct kmt_wire_cache) == 80, "wire layout");
+
+/* ---- live objects ----------------------------------------------------- */
+
+#define KMT_BUCKET_WAYS	3
+#define KMT_GROUP	32	/* buckets that share the objects of one 4 KiB page */
+
+/*
+ * A bucket is one cache line with everything about three objects, so that an
+ * allocation or a free costs one miss here. A full bucket spills to a second
+ * place; 'spilled' counts how many of this bucket's objects live elsewhere, so
+ * that a look-up goes there only if it must.
+ *
+ * addr:  0 = free slot; bit 0 set = being filled in; else the object's address.
+ * what:  bits 63..40 given minus requested bytes, 39..20 site index,
+ *        19 type (KMT_WIRE_KMALLOC or KMT_WIRE_CACHE), 18..8 allocating CPU,
+ *        7..0 bits 39..32 of the time of allocation.
+ * birth: bits 31..0 of that time, in units of 8.192 us (clock >> 13): good for
+ *        104 days.
+ */
+struct kmt_bucket {
+	__u64 addr[KMT_BUCKET_WAYS];
+	__u64 what[KMT_BUCKET_WAYS];
+	__u32 birth[KMT_BUCKET_WAYS];
+	__u32 spilled;
+};
+KMT_WIRE_ASSERT(sizeof(struct kmt_bucket) == 64, "wire layout");
+
+#define KMT_ADDR_BUSY		1ull
+#define KMT_WHAT_SLACK_SHIFT	40
+#define KMT_WHAT_SLACK_MAX	0xffffffull	/* more waste in one object: not tracked */
+#define KMT_WHAT_SITE_SHIFT	20
+#define KMT_WHAT_SITE_MASK	0xfffffu
+#define KMT_WHAT_TYPE_SHIFT	19
+#define KMT_WHAT_CPU_SHIFT	8
+#define KMT_WHAT_CPU_MASK	0x7ffu
+#define KMT_WHAT_TIME_MASK	0xffu
+#define KMT_TIME_BITS		40
+#define KMT_TIME_UNIT_SHIFT	13	/* 8.192 us */
+
+/* ---- stacks ----------------------------------------------------------- */
+
+struct kmt_stack {
+	__u64 key;		/* fingerprint; 0 = empty */
+	__u32 depth;		/* frames valid; written last */
+	__u32 pad;
+	__u64 ip[KMT_STACK_DEPTH];	/* innermost first */
+};
+KMT_WIRE_ASSERT(sizeof(struct kmt_stack) == 336, "wire layout");
+
+/* ---- counters: losses by reason and facts about the run ----------------- */
+
+enum kmt_wire_counter {
+	KMT_CNT_ALLOCS,
+	KMT_CNT_FREES,			/* frees of known objects; without a table: all */
+	KMT_CNT_FAILED_ALLOCS,
+	KMT_CNT_FREES_UNKNOWN,		/* free of an address that is not in the table */
+	KMT_CNT_NULL_FREES,		/* kfree(NULL), kfree(ZERO_SIZE_PTR): not frees */
+	KMT_CNT_FILTERED,		/* rejected by a filter */
+	KMT_CNT_OWN,			/* kmemtrace's own, left out */
+	KMT_CNT_UNTRACED_FREES,		/* allocation at a live address */
+	KMT_CNT_LOST_RING,		/* ring full: records not written */
+	KMT_CNT_LOST_SITES,
+	KMT_CNT_LOST_OBJECTS,
+	KMT_CNT_LOST_STACKS,
+	KMT_CNT_LOST_CACHES,
+	KMT_CNT_OVERFLOW_RECORDS,	/* overflow records written to the stream */
+	KMT_CNT_REPORTED_RING,		/* of the losses above, those told in the stream */
+	KMT_CNT_REPORTED_OBJECTS,
+	KMT_CNT_REPORTED_AT,		/* timer tick of the last overflow record */
+	KMT_CNT_SPARE,
+	KMT_CNT_MAX = 24
+};
+
+/* The programs; each counts in a row of its own, so no counter is shared on a CPU. */
+enum kmt_prog {
+	KMT_PROG_KMALLOC,
+	KMT_PROG_KMALLOC_NODE,
+	KMT_PROG_CACHE_ALLOC,
+	KMT_PROG_CACHE_ALLOC_NODE,
+	KMT_PROG_KFREE,
+	KMT_PROG_CACHE_FREE,
+	KMT_PROG_MAX
+};
+
+/* What one CPU keeps: followed by one kmt_site_cpu per row of the site table. */
+struct kmt_cpu {
+	__u64 jiffies;		/* of the last look at the clock */
+	__u64 now;		/* that look, in units of 8.192 us */
+	__u64 uses;		/* events since jiffies changed */
+	__u64 next;		/* look again at this many */
+	__u64 stride;		/* events between two looks */
+	__u64 pad[3];
+	__u64 count[KMT_PROG_MAX][KMT_CNT_MAX];
+};
+KMT_WIRE_ASSERT(sizeof(struct kmt_cpu) == 1216, "wire layout");
+
+/* Positions of an alloc tracepoint's arguments; KMT_ARG_NONE = this kernel does not pass it. */
+#define KMT_ARG_NONE	0xff
+struct kmt_args {
+	__u8 cache, req, alloc, gfp, node;
+};
+
+/* ---- filters: written once, before the programs are attached ------------- */
+
+#define KMT_GLOB_LEN	62	/* positions in a glob */
+#define KMT_GLOBS	16
+#define KMT_RANGES	256
+
+/*
+ * A glob as a bit-parallel automaton: bit i is set while the text so far
+ * matches the first i positions. One step per character, no backtracking, so
+ * that the verifier has a straight line to follow.
+ */
+struct kmt_glob {
+	__u64 star;		/* positions that are '*' */
+	__u64 accept;		/* the bit behind the last position */
+	__u64 match[256];	/* positions that take this character */
+};
+
+struct kmt_range {
+	__u64 start, end;	/* start < return address <= end */
+};
+
+/* given bytes and family -> may this kmalloc bucket pass the cache filter? */
+struct kmt_kmalloc_verdict {
+	__u32 bytes_alloc;
+	__u32 gfp_class;
+};
+#define KMT_VERDICTS	128
+
+struct kmt_filter_tables {
+	struct kmt_glob cache[KMT_GLOBS];
+	struct kmt_glob cache_not[KMT_GLOBS];
+	struct kmt_glob task[KMT_GLOBS];
+	__u32 pid[KMT_GLOBS];
+	__u32 n_cache, n_cache_not, n_task, n_pid;
+	__u32 n_ranges, n_verdicts;
+	struct kmt_range range[KMT_RANGES];
+	struct kmt_kmalloc_verdict kmalloc_ok[KMT_VERDICTS];
+};
+
+/* ---- stream records ---------------------------------------------------- */
+
+#define KMT_REC_ALLOC		0
+#define KMT_REC_FREE		1
+#define KMT_REC_OVERFLOW	2
+
+#define KMT_REC_F_TASK		1	/* comm is valid */
+
+/* 'size' covers the whole record: skip what you do not know. */
+struct kmt_rec {
+	__u16 size;
+	__u8  op;		/* KMT_REC_* */
+	__u8  type;		/* KMT_WIRE_* */
+	__u32 pid;
+	__u64 ts_ns;		/* CLOCK_MONOTONIC, read after the space was reserved */
+	__u64 call_site;
+	__u64 addr;
+	__u64 cache;		/* struct kmem_cache * or 0 */
+};
+KMT_WIRE_ASSERT(sizeof(struct kmt_rec) == 40, "wire layout");
+
+struct kmt_rec_alloc {
+	struct kmt_rec rec;
+	__u64 bytes_req;
+	__u64 bytes_alloc;
+	__u32 gfp;
+	__s32 node;		/* requested node, -1 = any */
+};
+KMT_WIRE_ASSERT(sizeof(struct kmt_rec_alloc) == 64, "wire layout");
+
+/* With task name and stack asked for, this tail follows either record. */
+struct kmt_rec_tail {
+	char  comm[KMT_COMM_LEN];
+	__u32 stack;		/* row of the stack table + 1, 0 = none */
+	__u32 pad;
+};
+KMT_WIRE_ASSERT(sizeof(struct kmt_rec_tail) == 24, "wire layout");
+
+/* Written before the first record that fits again; what was lost on this CPU. */
+struct kmt_rec_overflow {
+	__u16 size;
+	__u8  op;		/* KMT_REC_OVERFLOW */
+	__u8  pad;
+	__u32 pad2;
+	__u64 ts_ns;
+	__u64 lost_ring;
+	__u64 lost_objects;
+};
+KMT_WIRE_ASSERT(sizeof(struct kmt_rec_overflow) == 32, "wire layout");
+
+/* What the programs do; without a key flag a row is a call site. */
+#define KMT_F_COUNT		(1u << 0)	/* keep site counters */
+#define KMT_F_TRACK		(1u << 1)	/* keep the object table */
+#define KMT_F_EMIT		(1u << 2)	/* write the stream */
+#define KMT_F_TAIL		(1u << 3)	/* records carry task and stack */
+#define KMT_F_STACK		(1u << 4)	/* take stacks */
+#define KMT_F_BY_STACK		(1u << 5)	/* a row is a stack */
+#define KMT_F_BY_TASK		(1u << 6)	/* a row is a process */
+#define KMT_F_OWN_SHARD		(1u << 7)	/* every CPU has a lifetime table of its own */
+/* filters; FILTER is set with any of them: frees follow their object */
+#define KMT_F_FILTER		(1u << 8)
+#define KMT_F_CACHE		(1u << 9)
+#define KMT_F_SITE		(1u << 10)
+#define KMT_F_SIZE		(1u << 11)
+#define KMT_F_TASK		(1u << 12)
+#define KMT_F_PID		(1u << 13)
+#define KMT_F_TGID		(1u << 14)
+#define KMT_F_CGROUP		(1u << 15)
+#define KMT_F_WHO		(KMT_F_TASK | KMT_F_PID | KMT_F_TGID | KMT_F_CGROUP)
+
+#endif

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "analysis/books.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/analysis.h"
+#include "analysis/group.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/index.h"
+#include "core/sat.h"
+#include "core/session.h"
+#include "symbol/slabs.h"
+
+uint64_t kmt_books_tolerance(uint32_t objs_per_slab)
+{
+	uint64_t two = (uint64_t)objs_per_slab * 2;
+
+	return two > 32 ? two : 32;
+}
+
+uint64_t kmt_books_lost(const struct kmt_quality *q)
+{
+	uint64_t sum = kmt_sat_add(q->lost[KMT_LOSS_RING], q->lost[KMT_LOSS_SITES]);
+
+	sum = kmt_sat_add(sum, q->lost[KMT_LOSS_INPUT]);
+	return kmt_sat_add(sum, q->recursion_misses);
+}
+
+void kmt_books_done(struct kmt_books *b)
+{
+	free(b->v);
+	free(b->of);
+	*b = (struct kmt_books){ 0 };
+}
+
+static const struct kmt_slab *slab_of(const struct kmt_slabs *slabs, const char *cache)
+{
+	return slabs && cache ? kmt_slabs_find(slabs, cache) : NULL;
+}
+
+struct query {
+	const struct kmt_book *v;
+	const char *cache;
+};
+
+static bool is_book(const void *ctx, size_t i)
+{
+	const struct query *q = ctx;
+	const char *name = q->v[i].cache;
+
+	return name == q->cache || (name && q->cache && !strcmp(name, q->cache));
+}
+
+/* Merged caches keep one book, under the name that slabinfo gives them. */
+static int find_book(const struct kmt_analysis_in *in, struct kmt_books *b, struct kmt_index *ix,
+		     const char *cache, size_t *ret)
+{
+	const struct kmt_slab *start = slab_of(in->slabs_start, cache);
+	const struct kmt_slab *end = slab_of(in->slabs_end, cache);
+	struct query q = { .v = b->v, .cache = end ? end->name : start ? start->name : cache };
+	uint64_t hash = kmt_hash_str(0, q.cache);
+	int err;
+
+	*ret = kmt_index_find(ix, hash, is_book, &q);
+	if (*ret != KMT_INDEX_NONE)
+		return 0;
+	err = kmt_index_add(ix, hash, b->n);
+	if (err)
+		return err;
+	*ret = b->n++;
+	b->v[*ret] = (struct kmt_book){ .cache = q.cache, .start = start, .end = end };
+	return 0;
+}
+
+static int gather(const struct kmt_analysis_in *in, struct kmt_books *b, struct kmt_index *ix)
+{
+	for (size_t i = 0; i < kmt_session_n_sites(in->session); i++) {
+		const struct kmt_site *site = kmt_session_site(in->session, i);
+		struct kmt_counts c;
+		struct kmt_book *book;
+		size_t at;
+		int err = find_book(in, b, ix, site->key.cache, &at);
+
+		if (err)
+			return err;
+		b->of[i] = at;
+		book = &b->v[at];
+		kmt_window_counts(in, site, &c);
+		book->allocs = kmt_sat_add(book->allocs, c.allocs);
+		book->frees = kmt_sat_add(book->frees, c.frees);
+		book->untraced_frees = kmt_sat_add(book->untraced_frees, c.untraced_frees);
+		book->untracked = kmt_sat_add(book->untracked, site->counts.untracked);
+		book->inferred |= site->key.cache_inferred;
+	}
+	return 0;
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+
+	return n >= m && !strcmp(s + n - m, end);
+}
+
+/*
+ * A guess by size says nothing where caches of that size come in several
+ * kinds: randomised (kmalloc-rnd-01-64), of one purpose (msg_msg-64), merged.
+ */
+static bool is_shared_size(const struct kmt_slabs *slabs, const struct kmt_book *book)
+{
+	const char *size = strrchr(book->cache, '-');
+
+	if (!size || (book->end && *book->end->aliases))
+		return true;
+	for (size_t i = 0; i < kmt_slabs_count(slabs); i++) {
+		const char *name = kmt_slabs_at(slabs, i)->name;
+
+		if (!strncmp(name, "kmalloc-rnd-", 12))
+			return true;
+		if (ends_with(name, size) && strncmp(name, "kmalloc-", 8) &&
+		    strncmp(name, "dma-kmalloc-", 12))
+			return true;
+	}
+	return false;
+}
+
+/* Why the two numbers cannot be compared whatever they are; NULL: they can. */
+static const char *obstacle(const struct kmt_analysis_in *in, const struct kmt_quality *q,
+			    const struct kmt_book *book)
+{
+	if (!kmt_session_has_objects(in->session))
+		return "objects not tracked";
+	if (in->filtered)
+		return "filtered";
+	if (q->sample_bytes)
+		return "sampled";
+	if (!book->cache)
+		return "cache unknown";
+	if (!in->slabs_start || !in->slabs_end)
+		return "no slabinfo";
+	if (!book->has_real)
+		return "not in slabinfo";
+	if (book->inferred && is_shared_size(in->slabs_end, book))
+		return "cache inferred";
+	if (book->untracked)
+		return "object table full";
+	return NULL;
+}
+
+static int64_t difference(uint64_t a, uint64_t b)
+{
+	uint64_t d = a > b ? a - b : b - a;
+
+	if (d > INT64_MAX)
+		d = INT64_MAX;
+	return a > b ? (int64_t)d : -(int64_t)d;
+}
+
+/*
+ * What is lost may explain as many objects as events are missing, and no more:
+ * beyond that the books are off all the same.
+ */
+static void judge(const struct kmt_analysis_in *in, const struct kmt_quality *q,
+		  struct kmt_book *book)
+{
+	uint64_t gone = kmt_sat_add(book->frees, book->untraced_frees);
+	uint32_t per_slab = book->end ? book->end->objs_per_slab :
+			    book->start ? book->start->objs_per_slab : 0;
+	uint64_t tolerance = kmt_books_tolerance(per_slab), lost = kmt_books_lost(q);
+	const char *why;
+
+	book->traced_net = difference(book->allocs, gone);
+	/* a cache that is not in one of the two tables has no objects then */
+	book->has_real = in->slabs_start && in->slabs_end && (book->start || book->end);
+	if (book->has_real)
+		book->real_net = difference(book->end ? book->end->active_objs : 0,
+					    book->start ? book->start->active_objs : 0);
+	why = obstacle(in, q, book);
+	book->off = book->traced_net > book->real_net ?
+		    (uint64_t)book->traced_net - (uint64_t)book->real_net :
+		    (uint64_t)book->real_net - (uint64_t)book->traced_net;
+	if (!why && (lost || q->lost_unknown) &&
+	    (q->lost_unknown || book->off <= kmt_sat_add(tolerance, lost)))
+		why = "events were lost";
+	if (why) {
+		snprintf(book->text, sizeof(book->text), "not comparable (%s)", why);
+		return;
+	}
+	book->verdict = book->off <= tolerance ? KMT_BOOK_BALANCED : KMT_BOOK_OFF;
+	if (book->verdict == KMT_BOOK_BALANCED)
+		snprintf(book->text, sizeof(book->text), "balanced");
+	else
+		snprintf(book->text, sizeof(book->text), "off by %s%" PRIu64,
+			 book->traced_net < book->real_net ? "-" : "", book->off);
+}
+
+int kmt_books_make(const struct kmt_analysis_in *in, struct kmt_books *ret)
+{
+	size_t n = kmt_session_n_sites(in->session);
+	struct kmt_books b = { .v = calloc(n + 1, sizeof(*b.v)),
+			       .of = calloc(n + 1, sizeof(*b.of)) };
+	struct kmt_index ix = { 0 };
+	struct kmt_quality q;
+	int err;
+
+	if (!b.v || !b.of)
+		err = kmt_err(-ENOMEM, "out of memory");
+	else
+		err = gather(in, &b, &ix);
+	kmt_index_done(&ix);
+	if (err) {
+		kmt_books_done(&b);
+		return err;
+	}
+	kmt_session_quality(in->session, &q);
+	for (size_t i = 0; i < b.n; i++)
+		judge(in, &q, &b.v[i]);
+	*ret = b;
+	return 0;
+}

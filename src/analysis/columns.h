@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Inside analysis/ only: columns that several views share, as pieces of their
+ * static tables. What a view hides differs, what a key means does not: rows.c
+ * fills cells by key.
+ *
+ *   s: rows of survivors (--min-age), which show ages instead of counts
+ */
+#ifndef KMT_ANALYSIS_COLUMNS_H
+#define KMT_ANALYSIS_COLUMNS_H
+
+#include "report/report.h"
+
+#define KMT_HIDDEN	true
+#define KMT_SHOWN	false
+
+/* Default text: 10 + 8 + 9 + 9 + 10 + 7 cells at most, which leaves 21 for the name. */
+#define KMT_COLUMNS_MAIN(s, hide_frees, hide_waste, hide_age)					\
+	{ "surviving_bytes", "SURVIVING", KMT_UNIT_BYTES, !(s), false },			\
+	{ "surviving_objects", "SURVIVORS", KMT_UNIT_COUNT, !(s), false },			\
+	{ "live_bytes_allocated", "LIVE", KMT_UNIT_BYTES, (s), false },				\
+	{ "live_objects", "OBJS", KMT_UNIT_COUNT, (s), false },					\
+	{ "allocs", "ALLOCS", KMT_UNIT_COUNT, (s), false },					\
+	{ "frees", "FREES", KMT_UNIT_COUNT, (s) || (hide_frees), false },			\
+	{ "waste_bytes", "WASTE", KMT_UNIT_BYTES, (s) || (hide_waste), false },			\
+	{ "age_min_ns", "AGE MIN", KMT_UNIT_NS, !(s), false },					\
+	{ "age_p50_ns", "AGE P50", KMT_UNIT_NS, !(s) && (hide_age), false },			\
+	{ "age_max_ns", "AGE MAX", KMT_UNIT_NS, !(s), false }
+
+#define KMT_COLUMNS_MORE									\
+	{ "failures", "FAILED", KMT_UNIT_COUNT, KMT_HIDDEN, false },				\
+	{ "bytes_requested", "REQUESTED", KMT_UNIT_BYTES, KMT_HIDDEN, false },			\
+	{ "bytes_allocated", "GIVEN", KMT_UNIT_BYTES, KMT_HIDDEN, false },			\
+	{ "live_bytes_requested", "LIVE REQ", KMT_UNIT_BYTES, KMT_HIDDEN, false },		\
+	{ "peak_bytes_allocated", "PEAK", KMT_UNIT_BYTES, KMT_HIDDEN, false },			\
+	{ "cross_cpu_frees", "CROSS-CPU", KMT_UNIT_COUNT, KMT_HIDDEN, false },			\
+	{ "temporary", "TEMPORARY", KMT_UNIT_COUNT, KMT_HIDDEN, false },			\
+	{ "untraced_frees", "UNTRACED", KMT_UNIT_COUNT, KMT_HIDDEN, false },			\
+	{ "untracked", "UNTRACKED", KMT_UNIT_COUNT, KMT_HIDDEN, false },			\
+	{ "type", "TYPE", KMT_UNIT_TEXT, KMT_HIDDEN, false },					\
+	{ "gfp", "GFP", KMT_UNIT_TEXT, KMT_HIDDEN, false },					\
+	{ "lifetimes_log2", "LIFETIMES", KMT_UNIT_LIST, KMT_HIDDEN, false },			\
+	{ "sizes", "SIZES", KMT_UNIT_LIST, KMT_HIDDEN, false }
+
+/* Of the row's cache, whatever part of it the row is. */
+#define KMT_COLUMNS_CACHE(hide_size, hide_books)						\
+	{ "object_size", "SIZE", KMT_UNIT_BYTES, (hide_size), false },				\
+	{ "aliases", "ALIASES", KMT_UNIT_LIST, KMT_HIDDEN, false },				\
+	{ "balance.traced_net", "TRACED NET", KMT_UNIT_COUNT, KMT_HIDDEN, false },		\
+	{ "balance.real_net", "REAL NET", KMT_UNIT_COUNT, KMT_HIDDEN, false },			\
+	{ "balance.verdict", "BOOKS", KMT_UNIT_TEXT, (hide_books), false }
+
+#define KMT_COLUMNS_SITE									\
+	{ "site", "SITE", KMT_UNIT_TEXT, KMT_SHOWN, true },					\
+	{ "module", "MODULE", KMT_UNIT_TEXT, KMT_HIDDEN, false },				\
+	{ "stack", "STACK", KMT_UNIT_LIST, KMT_HIDDEN, false }
+
+#define KMT_N(a) (sizeof(a) / sizeof((a)[0]))
+
+#endif

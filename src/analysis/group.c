@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "analysis/group.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/analysis.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/index.h"
+#include "core/session.h"
+
+void kmt_groups_done(struct kmt_groups *g)
+{
+	free(g->v);
+	free(g->of);
+	free(g->members);
+	*g = (struct kmt_groups){ 0 };
+}
+
+void kmt_window_counts(const struct kmt_analysis_in *in, const struct kmt_site *site,
+		       struct kmt_counts *ret)
+{
+	*ret = site->counts;
+	if (in->interval_ns)
+		kmt_counts_sub(ret, &site->base);
+}
+
+static bool same_str(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+static bool same_site(const struct kmt_site_key *a, const struct kmt_site_key *b)
+{
+	if (a->type != b->type || a->n_ips != b->n_ips)
+		return false;
+	if (a->n_ips)
+		return !memcmp(a->ips, b->ips, a->n_ips * sizeof(*a->ips));
+	return a->call_site == b->call_site && same_str(a->call_site_name, b->call_site_name);
+}
+
+/* Without a name all that is known of a cache is the size of its objects. */
+static bool same_cache(const struct kmt_site_key *a, const struct kmt_site_key *b)
+{
+	return same_str(a->cache, b->cache) && a->cache_inferred == b->cache_inferred &&
+	       (a->cache || (a->size == b->size && a->type == b->type));
+}
+
+/* Slab objects are one layer, whatever call they came from. */
+static unsigned layer(const struct kmt_site_key *k)
+{
+	return k->type == KMT_TYPE_KMALLOC ? KMT_TYPE_CACHE : k->type;
+}
+
+static bool same_task(const struct kmt_site_key *a, const struct kmt_site_key *b)
+{
+	return a->by_task == b->by_task && a->tgid == b->tgid && layer(a) == layer(b);
+}
+
+static uint64_t hash_of(const struct kmt_site_key *k, unsigned by)
+{
+	uint64_t h = by;
+
+	if (by & KMT_GROUP_SITE) {
+		h = kmt_hash_mix(h, k->type);
+		h = k->n_ips ? h : kmt_hash_str(kmt_hash_mix(h, k->call_site), k->call_site_name);
+		for (uint32_t i = 0; i < k->n_ips; i++)
+			h = kmt_hash_mix(h, k->ips[i]);
+	}
+	if (by & KMT_GROUP_CACHE)
+		h = kmt_hash_mix(kmt_hash_str(h, k->cache), k->cache ? 0 : k->size);
+	if (by & KMT_GROUP_TASK)
+		h = kmt_hash_mix(h, k->tgid);
+	return h;
+}
+
+struct query {
+	const struct kmt_group *v;
+	const struct kmt_site_key *key;
+	unsigned by;
+};
+
+static bool is_group(const void *ctx, size_t i)
+{
+	const struct query *q = ctx;
+	const struct kmt_site_key *k = &q->v[i].first->key;
+
+	return (!(q->by & KMT_GROUP_SITE) || same_site(k, q->key)) &&
+	       (!(q->by & KMT_GROUP_CACHE) || same_cache(k, q->key)) &&
+	       (!(q->by & KMT_GROUP_TASK) || same_task(k, q->key));
+}
+
+static void add_site(const struct kmt_analysis_in *in, struct kmt_group *g,
+		     const struct kmt_site *site)
+{
+	struct kmt_counts window;
+
+	kmt_window_counts(in, site, &window);
+	kmt_counts_add(&g->window, &window);
+	kmt_counts_add(&g->now, &site->counts);
+	g->gfp |= site->gfp;
+	g->mixed_types |= site->key.type != g->first->key.type;
+	for (int i = 0; i < KMT_LIFETIMES; i++)
+		g->lifetimes[i] += site->lifetimes[i];
+	g->n++;
+}
+
+static int find_groups(const struct kmt_analysis_in *in, unsigned by, struct kmt_groups *g,
+		       struct kmt_index *ix)
+{
+	size_t n = kmt_session_n_sites(in->session);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct kmt_site *site = kmt_session_site(in->session, i);
+		struct query q = { .v = g->v, .key = &site->key, .by = by };
+		uint64_t hash = hash_of(&site->key, by);
+		size_t at = kmt_index_find(ix, hash, is_group, &q);
+
+		if (at == KMT_INDEX_NONE) {
+			int err = kmt_index_add(ix, hash, g->n);
+
+			if (err)
+				return err;
+			at = g->n++;
+			g->v[at].first = site;
+		}
+		g->of[i] = at;
+		add_site(in, &g->v[at], site);
+	}
+	return 0;
+}
+
+static void list_members(struct kmt_groups *g, size_t n_sites)
+{
+	size_t start = 0;
+
+	for (size_t i = 0; i < g->n; i++) {
+		g->v[i].start = start;
+		start += g->v[i].n;
+		g->v[i].n = 0;
+	}
+	for (size_t i = 0; i < n_sites; i++) {
+		struct kmt_group *to = &g->v[g->of[i]];
+
+		g->members[to->start + to->n++] = i;
+	}
+}
+
+int kmt_groups_make(const struct kmt_analysis_in *in, unsigned by, struct kmt_groups *ret)
+{
+	size_t n = kmt_session_n_sites(in->session);
+	struct kmt_groups g = {
+		.v = calloc(n + 1, sizeof(*g.v)), .of = calloc(n + 1, sizeof(*g.of)),
+		.members = calloc(n + 1, sizeof(*g.members)),
+	};
+	struct kmt_index ix = { 0 };
+	int err;
+
+	if (!g.v || !g.of || !g.members)
+		err = kmt_err(-ENOMEM, "out of memory");
+	else
+		err = find_groups(in, by, &g, &ix);
+	kmt_index_done(&ix);
+	if (err) {
+		kmt_groups_done(&g);
+		return err;
+	}
+	list_members(&g, n);
+	*ret = g;
+	return 0;
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "analysis/names.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "analysis/analysis.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "core/site.h"
+#include "report/report.h"
+#include "symbol/slabs.h"
+#include "symbol/symbols.h"
+
+#define _cleanup_buf_ _cleanup_(kmt_buf_done)
+
+#define BUILT_IN "vmlinux"
+
+int kmt_name_take(struct kmt_buf *b, struct kmt_cell *cell)
+{
+	int err = b->error ? kmt_err(b->error, "out of memory")
+			   : kmt_cell_text(cell, kmt_buf_str(b));
+
+	kmt_buf_clear(b);
+	return err;
+}
+
+static bool find_symbol(const struct kmt_symbols *s, uint64_t addr, struct kmt_symbol *ret)
+{
+	return kmt_symbols_find_ret(s, addr, ret) || kmt_symbols_find(s, addr, ret);
+}
+
+/* "func+0x1c [mod]" */
+static int module_of_name(const char *name, struct kmt_cell *module)
+{
+	_cleanup_buf_ struct kmt_buf b = { 0 };
+	const char *open = strrchr(name, '[');
+
+	if (!open || open[1] == ']')
+		return kmt_cell_text(module, BUILT_IN);
+	kmt_buf_add(&b, open + 1, strcspn(open + 1, "]"));
+	return kmt_name_take(&b, module);
+}
+
+int kmt_name_address(const struct kmt_analysis_in *in, uint64_t addr, const char *name,
+		     struct kmt_cell *site, struct kmt_cell *module)
+{
+	_cleanup_buf_ struct kmt_buf b = { 0 };
+	struct kmt_symbol sym;
+	int err = 0;
+
+	if (name) {
+		err = site ? kmt_cell_text(site, name) : 0;
+		return err || !module ? err : module_of_name(name, module);
+	}
+	if (!addr)
+		return 0;
+	if (site) {
+		kmt_symbols_print(in->symbols, addr, true, &b);
+		err = kmt_name_take(&b, site);
+	}
+	if (err || !module || !find_symbol(in->symbols, addr, &sym))
+		return err;
+	return kmt_cell_text(module, sym.module ? sym.module : BUILT_IN);
+}
+
+/* What lies between a tracer and the function that wanted memory. */
+static bool is_internal(const char *name)
+{
+	static const char *const prefixes[] = {
+		"bpf_", "__bpf_", "trace_", "__trace", "perf_trace_", "kmem_cache_",
+		"__kmem_cache_", "kmalloc", "__kmalloc", "__do_kmalloc", "kvmalloc", "__kvmalloc",
+		"krealloc", "__krealloc", "slab_", "__slab_", "___slab_",
+	};
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+			return true;
+	return false;
+}
+
+/* The frame that the event names as its call site; else the first that is not the allocator. */
+static uint32_t first_frame(const struct kmt_analysis_in *in, const struct kmt_site_key *key)
+{
+	struct kmt_symbol sym;
+
+	for (uint32_t i = 0; i < key->n_ips; i++)
+		if (key->call_site && key->ips[i] == key->call_site)
+			return i;
+	for (uint32_t i = 0; i < key->n_ips; i++)
+		if (!find_symbol(in->symbols, key->ips[i], &sym) || !is_internal(sym.name))
+			return i;
+	return 0;
+}
+
+int kmt_name_key(const struct kmt_analysis_in *in, const struct kmt_site_key *key,
+		 struct kmt_cell *site, struct kmt_cell *module)
+{
+	if (key->n_ips)
+		return kmt_name_address(in, key->ips[first_frame(in, key)], NULL, site, module);
+	return kmt_name_address(in, key->call_site, key->call_site_name, site, module);
+}
+
+int kmt_name_stack(const struct kmt_analysis_in *in, const struct kmt_site_key *key,
+		   struct kmt_row *row, struct kmt_cell *list)
+{
+	_cleanup_buf_ struct kmt_buf all = { 0 }, line = { 0 };
+	int err;
+
+	if (!key->n_ips)
+		return 0;
+	for (uint32_t i = first_frame(in, key); i < key->n_ips; i++) {
+		kmt_symbols_print(in->symbols, key->ips[i], true, &line);
+		if (line.error)
+			return kmt_err(line.error, "out of memory");
+		err = row ? kmt_row_detail(row, kmt_buf_str(&line)) : 0;
+		if (err)
+			return err;
+		kmt_buf_printf(&all, "%s%s", all.len ? "\n" : "", kmt_buf_str(&line));
+		kmt_buf_clear(&line);
+	}
+	return list ? kmt_name_take(&all, list) : 0;
+}
+
+int kmt_name_cache(const struct kmt_site_key *key, struct kmt_cell *cell)
+{
+	_cleanup_buf_ struct kmt_buf b = { 0 };
+
+	if (!key->cache)
+		return 0;
+	kmt_buf_puts(&b, key->cache);
+	if (key->cache_inferred)
+		kmt_buf_puts(&b, " (inferred)");
+	return kmt_name_take(&b, cell);
+}
+
+static void add_name(struct kmt_buf *b, const char *name, size_t len, const char *but)
+{
+	if (!len || (strlen(but) == len && !memcmp(name, but, len)))
+		return;
+	if (b->len)
+		kmt_buf_puts(b, "\n");
+	kmt_buf_add(b, name, len);
+}
+
+int kmt_name_aliases(const struct kmt_analysis_in *in, const char *cache, struct kmt_cell *cell)
+{
+	const struct kmt_slabs *slabs = in->slabs_end ? in->slabs_end : in->slabs_start;
+	const struct kmt_slab *slab = slabs && cache ? kmt_slabs_find(slabs, cache) : NULL;
+	_cleanup_buf_ struct kmt_buf b = { 0 };
+	const char *p;
+
+	if (!slab)
+		return 0;
+	add_name(&b, slab->name, strlen(slab->name), cache);
+	for (p = slab->aliases; *p; p += strcspn(p, "\n"), p += *p == '\n')
+		add_name(&b, p, strcspn(p, "\n"), cache);
+	if (!b.len && !b.error)
+		return 0;
+	return kmt_name_take(&b, cell);
+}

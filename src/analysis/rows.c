@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "analysis/rows.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "analysis/analysis.h"
+#include "analysis/books.h"
+#include "analysis/columns.h"
+#include "analysis/group.h"
+#include "analysis/lists.h"
+#include "analysis/names.h"
+#include "analysis/summary.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "core/sat.h"
+#include "core/session.h"
+#include "symbol/gfp.h"
+
+#define _cleanup_groups_ _cleanup_(kmt_groups_done)
+#define _cleanup_books_ _cleanup_(kmt_books_done)
+#define _cleanup_report_ _cleanup_(cleanup_report)
+#define _cleanup_buf_ _cleanup_(kmt_buf_done)
+
+static void cleanup_report(struct kmt_report **r)
+{
+	kmt_report_free(*r);
+}
+
+/* All that a cell can be filled from. */
+struct source {
+	const struct kmt_analysis_in *in;
+	const struct kmt_rows_view *view;
+	const struct kmt_groups *groups;
+	const struct kmt_books *books;
+	const struct kmt_group *g;
+	const struct kmt_site_key *key;		/* the group's first */
+	size_t n_caches;
+	bool has_objects;
+};
+
+/* Columns that are one counter of the window. */
+static const struct counter {
+	const char *key;
+	size_t	offset;
+	bool	needs_objects;
+} counters[] = {
+#define COUNTER(key, field, objects) { key, offsetof(struct kmt_counts, field), objects }
+	COUNTER("allocs", allocs, false),
+	COUNTER("frees", frees, true),
+	COUNTER("failures", failures, false),
+	COUNTER("bytes_requested", bytes_req, false),
+	COUNTER("bytes_allocated", bytes_alloc, false),
+	COUNTER("cross_cpu_frees", cross_cpu_frees, true),
+	COUNTER("temporary", temporary, true),
+	COUNTER("untraced_frees", untraced_frees, true),
+	COUNTER("untracked", untracked, true),
+#undef COUNTER
+};
+
+/* true: the column is a counter and the cell is filled in. */
+static bool fill_counter(const struct source *s, const char *key, struct kmt_cell *cell)
+{
+	for (size_t i = 0; i < KMT_N(counters); i++) {
+		const struct counter *c = &counters[i];
+		uint64_t v;
+
+		if (strcmp(c->key, key))
+			continue;
+		memcpy(&v, (const char *)&s->g->window + c->offset, sizeof(v));
+		if (s->has_objects || !c->needs_objects)
+			kmt_cell_int(cell, kmt_cell_value(v));
+		return true;
+	}
+	return false;
+}
+
+static int fill_live_bytes(const struct source *s, struct kmt_cell *cell)
+{
+	if (s->has_objects)
+		kmt_cell_int(cell, kmt_cell_value(kmt_counts_live_alloc(&s->g->now)));
+	return 0;
+}
+
+static int fill_live_objects(const struct source *s, struct kmt_cell *cell)
+{
+	if (s->has_objects)
+		kmt_cell_int(cell, kmt_cell_value(kmt_counts_live(&s->g->now)));
+	return 0;
+}
+
+static int fill_live_requested(const struct source *s, struct kmt_cell *cell)
+{
+	if (s->has_objects)
+		kmt_cell_int(cell, kmt_cell_value(kmt_counts_live_req(&s->g->now)));
+	return 0;
+}
+
+static int fill_waste(const struct source *s, struct kmt_cell *cell)
+{
+	const struct kmt_counts *now = &s->g->now;
+
+	if (s->has_objects)
+		kmt_cell_int(cell, kmt_cell_value(kmt_sat_sub(kmt_counts_live_alloc(now),
+							      kmt_counts_live_req(now))));
+	return 0;
+}
+
+/* Of several rows' peaks only a bound is known: they need not have been at one time. */
+static int fill_peak(const struct source *s, struct kmt_cell *cell)
+{
+	uint64_t peak = s->g->now.peak_bytes, all = kmt_session_peak(s->in->session);
+
+	if (s->has_objects)
+		kmt_cell_int(cell, kmt_cell_value(peak < all ? peak : all));
+	return 0;
+}
+
+static int fill_survivor_bytes(const struct source *s, struct kmt_cell *cell)
+{
+	if (s->in->min_age_ns)
+		kmt_cell_int(cell, kmt_cell_value(s->g->survivor_bytes));
+	return 0;
+}
+
+static int fill_survivors(const struct source *s, struct kmt_cell *cell)
+{
+	if (s->in->min_age_ns)
+		kmt_cell_int(cell, kmt_cell_value(s->g->survivors));
+	return 0;
+}
+
+static int fill_age(const struct source *s, uint64_t age, struct kmt_cell *cell)
+{
+	if (s->g->survivors)
+		kmt_cell_int(cell, kmt_cell_value(age));
+	return 0;
+}
+
+static int fill_age_min(const struct source *s, struct kmt_cell *cell)
+{
+	return fill_age(s, s->g->age_min, cell);
+}
+
+static int fill_age_p50(const struct source *s, struct kmt_cell *cell)
+{
+	return fill_age(s, s->g->age_p50, cell);
+}
+
+static int fill_age_max(const struct source *s, struct kmt_cell *cell)
+{
+	return fill_age(s, s->g->age_max, cell);
+}
+
+static int fill_type(const struct source *s, struct kmt_cell *cell)
+{
+	char text[2] = { kmt_type_letter(s->key->type) };
+
+	return s->g->mixed_types ? 0 : kmt_cell_text(cell, text);
+}
+
+static int fill_gfp(const struct source *s, struct kmt_cell *cell)
+{
+	_cleanup_buf_ struct kmt_buf b = { 0 };
+
+	kmt_gfp_print(s->in->gfp_names, s->g->gfp, &b);
+	return kmt_name_take(&b, cell);
+}
+
+static int fill_lifetimes(const struct source *s, struct kmt_cell *cell)
+{
+	return s->has_objects ? kmt_list_lifetimes(s->g, cell) : 0;
+}
+
+static int fill_sizes(const struct source *s, struct kmt_cell *cell)
+{
+	return kmt_list_sizes(s->in, s->groups, s->g, cell);
+}
+
+static int fill_cache(const struct source *s, struct kmt_cell *cell)
+{
+	char text[32];
+
+	if (s->n_caches == 1)
+		return kmt_name_cache(s->key, cell);
+	snprintf(text, sizeof(text), "%zu caches", s->n_caches);
+	return kmt_cell_text(cell, text);
+}
+
+static int fill_caches(const struct source *s, struct kmt_cell *cell)
+{
+	return kmt_list_caches(s->in, s->groups, s->g, cell);
+}
+
+static int fill_aliases(const struct source *s, struct kmt_cell *cell)
+{
+	return s->n_caches == 1 ? kmt_name_aliases(s->in, s->key->cache, cell) : 0;
+}
+
+/* Given bytes per object: one number only if all of them are equal. */
+static int fill_object_size(const struct source *s, struct kmt_cell *cell)
+{
+	for (size_t i = 0; i < s->g->n; i++) {
+		size_t row = s->groups->members[s->g->start + i];
+
+		if (kmt_session_site(s->in->session, row)->key.size != s->key->size)
+			return 0;
+	}
+	if (s->key->size)
+		kmt_cell_int(cell, s->key->size);
+	return 0;
+}
+
+static const struct kmt_book *book_of(const struct source *s)
+{
+	return &s->books->v[s->books->of[s->groups->members[s->g->start]]];
+}
+
+static int fill_traced_net(const struct source *s, struct kmt_cell *cell)
+{
+	if (s->n_caches == 1 && s->has_objects)
+		kmt_cell_int(cell, book_of(s)->traced_net);
+	return 0;
+}
+
+static int fill_real_net(const struct source *s, struct kmt_cell *cell)
+{
+	if (s->n_caches == 1 && book_of(s)->has_real)
+		kmt_cell_int(cell, book_of(s)->real_net);
+	return 0;
+}
+
+/* Of several caches the worst: the one that is most off, else one not comparable. */
+static int fill_verdict(const struct source *s, struct kmt_cell *cell)
+{
+	const struct kmt_book *worst = book_of(s);
+
+	for (size_t i = 1; i < s->g->n; i++) {
+		size_t row = s->groups->members[s->g->start + i];
+		const struct kmt_book *b = &s->books->v[s->books->of[row]];
+		bool is_off = b->verdict == KMT_BOOK_OFF;
+
+		if ((is_off && (worst->verdict != KMT_BOOK_OFF || b->off > worst->off)) ||
+		    (b->verdict == KMT_BOOK_NOT_COMPARABLE && worst->verdict == KMT_BOOK_BALANCED))
+			worst = b;
+	}
+	return kmt_cell_text(cell, worst->text);
+}
+
+static int fill_site(const struct source *s, struct kmt_cell *cell)
+{
+	return kmt_name_key(s->in, s->key, cell, NULL);
+}
+
+static int fill_module(const struct source *s, struct kmt_cell *cell)
+{
+	return kmt_name_key(s->in, s->key, NULL, cell);
+}
+
+static int fill_stack(const struct source *s, struct kmt_cell *cell)
+{
+	return kmt_name_stack(s->in, s->key, NULL, cell);
+}
+
+static int fill_task(const struct source *s, struct kmt_cell *cell)
+{
+	return kmt_cell_text(cell, s->key->by_task ? s->key->comm : NULL);
+}
+
+static int fill_tgid(const struct source *s, struct kmt_cell *cell)
+{
+	if (s->key->by_task)
+		kmt_cell_int(cell, s->key->tgid);
+	return 0;
+}
+
+static const struct filler {
+	const char *key;
+	int (*fill)(const struct source *s, struct kmt_cell *cell);
+} fillers[] = {
+	{ "live_bytes_allocated", fill_live_bytes },
+	{ "live_objects", fill_live_objects },
+	{ "live_bytes_requested", fill_live_requested },
+	{ "waste_bytes", fill_waste },
+	{ "peak_bytes_allocated", fill_peak },
+	{ "surviving_bytes", fill_survivor_bytes },
+	{ "surviving_objects", fill_survivors },
+	{ "age_min_ns", fill_age_min },
+	{ "age_p50_ns", fill_age_p50 },
+	{ "age_max_ns", fill_age_max },
+	{ "type", fill_type },
+	{ "gfp", fill_gfp },
+	{ "lifetimes_log2", fill_lifetimes },
+	{ "sizes", fill_sizes },
+	{ "cache", fill_cache },
+	{ "caches", fill_caches },
+	{ "aliases", fill_aliases },
+	{ "object_size", fill_object_size },
+	{ "balance.traced_net", fill_traced_net },
+	{ "balance.real_net", fill_real_net },
+	{ "balance.verdict", fill_verdict },
+	{ "site", fill_site },
+	{ "module", fill_module },
+	{ "stack", fill_stack },
+	{ "task", fill_task },
+	{ "tgid", fill_tgid },
+};
+
+static int fill_cell(const struct source *s, const char *key, struct kmt_cell *cell)
+{
+	if (fill_counter(s, key, cell))
+		return 0;
+	for (size_t i = 0; i < KMT_N(fillers); i++)
+		if (!strcmp(fillers[i].key, key))
+			return fillers[i].fill(s, cell);
+	return kmt_err(-EINVAL, "column '%s' has nothing to fill it", key);
+}
+
+static int add_row(struct source *s, struct kmt_report *r)
+{
+	struct kmt_row *row = kmt_report_row(r);
+	int err = row ? 0 : -ENOMEM;
+
+	if (err)
+		return err;
+	s->key = &s->g->first->key;
+	err = kmt_list_n_caches(s->in, s->groups, s->g, &s->n_caches);
+	for (size_t c = 0; c < r->n_columns && !err; c++)
+		err = fill_cell(s, r->columns[c].key, &row->cells[c]);
+	if (!err && (s->view->by & KMT_GROUP_SITE))
+		err = kmt_name_stack(s->in, s->key, row, NULL);
+	return err;
+}
+
+static int add_rows(const struct kmt_analysis_in *in, const struct kmt_rows_view *view,
+		    struct kmt_report *r)
+{
+	_cleanup_groups_ struct kmt_groups groups = { 0 };
+	_cleanup_books_ struct kmt_books books = { 0 };
+	struct source s = { .in = in, .view = view, .groups = &groups, .books = &books,
+			    .has_objects = kmt_session_has_objects(in->session) };
+	int err = kmt_groups_make(in, view->by, &groups);
+
+	if (!err && s.has_objects)
+		err = kmt_groups_ages(in, &groups);
+	if (!err)
+		err = kmt_books_make(in, &books);
+	for (size_t i = 0; i < groups.n && !err; i++) {
+		s.g = &groups.v[i];
+		if (!in->min_age_ns || s.g->survivors)
+			err = add_row(&s, r);
+	}
+	return err;
+}
+
+int kmt_rows_run(const struct kmt_analysis_in *in, const struct kmt_rows_view *view,
+		 struct kmt_report **ret_report)
+{
+	_cleanup_report_ struct kmt_report *r = NULL;
+	bool objects = kmt_session_has_objects(in->session);
+	int err = kmt_report_new(in->command ? in->command : "", view->name,
+				 in->min_age_ns ? view->survivor_columns : view->columns,
+				 view->n_columns, &r);
+
+	if (!err)
+		err = kmt_summary_fill(in, r);
+	if (!err)
+		err = add_rows(in, view, r);
+	if (!err)
+		err = kmt_report_sort(r, in->min_age_ns ? "surviving_bytes" :
+					 objects ? "live_bytes_allocated" : "bytes_allocated");
+	if (err)
+		return err;
+	*ret_report = take_ptr(r);
+	return 0;
+}

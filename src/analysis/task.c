@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "analysis/analysis.h"
+#include "analysis/columns.h"
+#include "analysis/group.h"
+#include "analysis/rows.h"
+
+extern const struct kmt_analysis kmt_analysis_task;
+
+#define COLUMNS(survivors) {							\
+	KMT_COLUMNS_MAIN(survivors, KMT_SHOWN, KMT_SHOWN, KMT_HIDDEN),		\
+	{ "tgid", "PID", KMT_UNIT_COUNT, KMT_SHOWN, false },			\
+	{ "task", "TASK", KMT_UNIT_TEXT, KMT_SHOWN, true },			\
+	{ "caches", "CACHES", KMT_UNIT_LIST, KMT_HIDDEN, false },		\
+	KMT_COLUMNS_MORE,							\
+}
+
+static const struct kmt_column columns[] = COLUMNS(false);
+static const struct kmt_column survivor_columns[] = COLUMNS(true);
+
+static const struct kmt_rows_view view = {
+	.name = "task", .by = KMT_GROUP_TASK, .columns = columns,
+	.survivor_columns = survivor_columns, .n_columns = KMT_N(columns),
+};
+
+static int run(const struct kmt_analysis_in *in, struct kmt_report **ret_report)
+{
+	return kmt_rows_run(in, &view, ret_report);
+}
+
+const struct kmt_analysis kmt_analysis_task = {
+	.name = "task",
+	.help = "by the process that allocated",
+	.needs = KMT_NEEDS_TASKS,
+	.run = run,
+};

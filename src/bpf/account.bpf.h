@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What happens to an allocation and to a free, whatever tracer saw it. */
+#ifndef KMT_BPF_ACCOUNT_BPF_H
+#define KMT_BPF_ACCOUNT_BPF_H
+
+#include "bpf/clock.bpf.h"
+#include "bpf/emit.bpf.h"
+#include "bpf/objects.bpf.h"
+#include "bpf/stacks.bpf.h"
+
+/* 'index' has been masked with kmt_sites_mask. */
+static __always_inline struct kmt_site_cpu *kmt_hot(struct kmt_cpu *c, __u32 index)
+{
+	return (struct kmt_site_cpu *)(c + 1) + index;
+}
+
+static __always_inline int kmt_is_own(void)
+{
+	return unlikely(*(volatile __u32 *)&kmt_awake) &&
+	       bpf_get_current_pid_tgid() >> 32 == kmt_own_tgid;
+}
+
+/* The part of the key that is not 'who': the cache, or for kmalloc bucket size and family. */
+static __always_inline __u64 kmt_alloc_what(const struct kmt_alloc *a)
+{
+	if (a->type == KMT_WIRE_CACHE)
+		return a->cache;
+	return a->bytes_alloc << 8 | kmt_gfp_family(a->gfp) << 2 | 1;
+}
+
+static __always_inline __u32 kmt_log2(__u64 v)
+{
+	__u32 n = 0;
+
+	if (v >> 31)	/* 36 minutes and more share the last bucket */
+		return KMT_LIFETIME_BUCKETS - 1;
+	if (v >> 16) { n += 16; v >>= 16; }
+	if (v >> 8) { n += 8; v >>= 8; }
+	if (v >> 4) { n += 4; v >>= 4; }
+	if (v >> 2) { n += 2; v >>= 2; }
+	return n + (v >> 1);
+}
+
+static __always_inline __u64 *kmt_lifetime_slot(void *base, __u32 cpu, __u32 site, __u64 age)
+{
+	__u64 shard = (__u64)(cpu & kmt_shard_mask) * kmt_shard_stride;
+	struct kmt_lifetimes *table = base + kmt_at_lifetimes + shard;
+
+	return &table[site].n[kmt_log2(age) & (KMT_LIFETIME_BUCKETS - 1)];
+}
+
+static __always_inline __u32 kmt_what_site(__u64 what)
+{
+	return what >> KMT_WHAT_SITE_SHIFT & kmt_sites_mask;
+}
+
+/* The address was live already: its free fired no event. Close it against its own site. */
+static __noinline int kmt_untraced_free(__u64 what)
+{
+	void *base = kmt_base();
+	struct kmt_site_row *row;
+
+	if (!base)
+		return 0;
+	row = kmt_site_at(base, kmt_what_site(what));
+	__sync_fetch_and_add(&row->cold.untraced_frees, 1);
+	__sync_fetch_and_add(&row->cold.slack_untraced, what >> KMT_WHAT_SLACK_SHIFT);
+	return 0;
+}
+
+static __noinline int kmt_lost_object(struct kmt_site_row *row, __u64 slack)
+{
+	if (!row)
+		return 0;
+	__sync_fetch_and_add(&row->cold.lost_objects, 1);
+	__sync_fetch_and_add(&row->cold.slack_lost, slack);
+	return 0;
+}
+
+static __always_inline void kmt_track_alloc(void *base, struct kmt_cpu *c, __u32 cpu, __u64 *count,
+					    struct kmt_site_row *row, __u32 index,
+					    const struct kmt_alloc *a)
+{
+	__u64 now = kmt_now(c), old = 0, slack = 0, what;
+	int res = KMT_NO_ROOM;
+
+	/* a cache's waste per object is constant and kept with the cache */
+	if (a->type != KMT_WIRE_CACHE)
+		slack = a->bytes_alloc - a->bytes_req;
+	what = kmt_object_what(a->type, index, cpu, slack, now);
+	if (likely(slack <= KMT_WHAT_SLACK_MAX))
+		res = kmt_object_insert(base, a->addr, what, now, &old);
+	if (likely(res == KMT_INSERTED))
+		return;
+	if (res == KMT_REPLACED) {
+		count[KMT_CNT_UNTRACED_FREES]++;
+		kmt_untraced_free(old);
+	} else {
+		count[KMT_CNT_LOST_OBJECTS]++;
+		kmt_lost_object(row, slack);
+	}
+}
+
+/* The row this allocation is counted against; NULL: the table is full. */
+static __always_inline struct kmt_site_row *kmt_alloc_site(void *base, const struct kmt_alloc *a,
+							   __u32 ask_cache, __u32 *ret_index)
+{
+	__u64 key = kmt_mix(a->who, kmt_alloc_what(a));
+	__u32 index = kmt_mix_row(key) & kmt_sites_mask;
+	struct kmt_site_row *row = kmt_site_at(base, index);
+
+	if (likely(row->id.key == key)) {
+		*ret_index = index;
+		return row;
+	}
+	index = kmt_site_probe(key);
+	if (index == KMT_NO_SITE)
+		return NULL;
+	*ret_index = index & kmt_sites_mask;
+	row = kmt_site_at(base, *ret_index);
+	if (index & KMT_NEW_SITE) {
+		struct kmt_alloc copy = *a;	/* only this slow path needs it in memory */
+
+		/* a kmalloc bucket: asked once per site, kept in its row */
+		if (ask_cache && a->addr) {
+			/* through the row: the verifier lets us calculate with numbers only */
+			row->id.cache = (__u64)bpf_get_kmem_cache(a->addr);
+			copy.cache = *(volatile __u64 *)&row->id.cache;
+		}
+		kmt_site_describe(row, &copy);
+	}
+	return row;
+}
+
+/* 1: the event passed and may be written to the stream. */
+static __always_inline int kmt_count_alloc(__u32 flags, void *base, struct kmt_cpu *c, __u32 cpu,
+					   __u64 *count, struct kmt_alloc *a, __u32 ask_cache)
+{
+	struct kmt_site_row *row;
+	struct kmt_site_cpu *hot;
+	__u32 index = 0;
+
+	row = kmt_alloc_site(base, a, ask_cache, &index);
+	if (unlikely(!row)) {
+		count[KMT_CNT_LOST_SITES]++;
+		return 0;
+	}
+	if ((flags & KMT_F_FILTER) && row->id.state == KMT_SITE_EXCLUDED) {
+		count[KMT_CNT_FILTERED]++;
+		return 0;
+	}
+	if (a->type == KMT_WIRE_CACHE) {
+		a->bytes_req = row->id.bytes_req;
+		a->bytes_alloc = row->id.bytes_alloc;
+	} else {
+		a->cache = row->id.cache;
+	}
+	if (unlikely(a->gfp & ~(__u64)row->id.gfp))
+		__sync_fetch_and_or(&row->id.gfp, (__u32)a->gfp);
+	if (unlikely(!a->addr)) {
+		count[KMT_CNT_FAILED_ALLOCS]++;
+		__sync_fetch_and_add(&row->cold.failures, 1);
+		return 1;
+	}
+	/* no total is kept here: user space adds up the sites */
+	hot = kmt_hot(c, index);
+	hot->allocs++;
+	if (a->type != KMT_WIRE_CACHE)
+		hot->slack += a->bytes_alloc - a->bytes_req;
+	if (flags & KMT_F_TRACK)
+		kmt_track_alloc(base, c, cpu, count, row, index, a);
+	return 1;
+}
+
+/* Sizes of a cache's objects where no site row has them at hand; 0: the cache has no row. */
+static __always_inline __u32 kmt_sizes(void *base, struct kmt_alloc *a)
+{
+	__u32 row = kmt_cache_row(a->cache);
+	struct kmt_wire_cache *w = row ? kmt_cache_slot(base, row - 1) : NULL;
+	struct kmem_cache *s = (struct kmem_cache *)a->cache;
+	__u32 size = 0, object_size = 0;
+
+	if (w && w->state == KMT_SITE_READY) {
+		a->bytes_req = w->object_size;
+		a->bytes_alloc = w->size;
+		return row;
+	}
+	bpf_core_read(&size, sizeof(size), &s->size);
+	bpf_core_read(&object_size, sizeof(object_size), &s->object_size);
+	a->bytes_req = object_size;
+	a->bytes_alloc = size;
+	return row;
+}
+
+/*
+ * 'prog' apart from *a: it must stay a constant to the verifier. 'flags' is a
+ * constant in the fast programs, so that the compiler drops what they do not
+ * do, and kmt_flags in the general ones, where the verifier does. Everything
+ * is inlined, so that *a lives in registers.
+ */
+static __always_inline int kmt_on_alloc(void *ctx, struct kmt_alloc *a, __u32 prog,
+					__u32 ask_cache, __u32 flags)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct kmt_cpu *c;
+	void *base = kmt_base();
+	__u64 *count;
+
+	if (!base || cpu >= kmt_cpus)
+		return 0;
+	c = kmt_cpu_at(base, cpu);
+	count = c->count[prog];
+	if (kmt_is_own()) {
+		count[KMT_CNT_OWN]++;
+		return 0;
+	}
+	if (flags & KMT_F_FILTER) {
+		if ((flags & KMT_F_SIZE) && a->type == KMT_WIRE_CACHE)
+			kmt_sizes(base, a);
+		if (!kmt_event_passes(flags, a->call_site, a->bytes_req)) {
+			count[KMT_CNT_FILTERED]++;
+			return 0;
+		}
+	}
+	a->who = a->call_site;
+	if (flags & KMT_F_STACK) {
+		a->stack = kmt_stack_get(ctx, cpu, prog);
+		if (!a->stack)
+			count[KMT_CNT_LOST_STACKS]++;
+		else if (flags & KMT_F_BY_STACK)
+			a->who = a->stack;
+	}
+	if (flags & KMT_F_BY_TASK)
+		a->who = bpf_get_current_pid_tgid() >> 32;
+	if (flags & KMT_F_COUNT) {
+		if (!kmt_count_alloc(flags, base, c, cpu, count, a, ask_cache))
+			return 0;
+	} else {
+		if (a->type == KMT_WIRE_CACHE && !kmt_sizes(base, a))
+			count[KMT_CNT_LOST_CACHES]++;
+		if (a->addr)
+			count[KMT_CNT_ALLOCS]++;
+		else
+			count[KMT_CNT_FAILED_ALLOCS]++;
+	}
+	if (flags & KMT_F_EMIT)
+		kmt_emit_alloc(flags, cpu, count, a);
+	return 0;
+}
+
+/* One more free by this freeing site, as a row of its own in the site table. */
+static __always_inline void kmt_count_free_site(void *base, struct kmt_cpu *c, __u64 *count,
+						__u64 call_site, __u32 type)
+{
+	__u64 key = kmt_mix(call_site, type);
+	__u32 index = kmt_mix_row(key) & kmt_sites_mask;
+
+	if (unlikely(kmt_site_at(base, index)->id.key != key)) {
+		__u32 found = kmt_site_probe(key);
+
+		if (found == KMT_NO_SITE) {
+			count[KMT_CNT_LOST_SITES]++;
+			return;
+		}
+		index = found & kmt_sites_mask;
+		if (found & KMT_NEW_SITE) {
+			struct kmt_alloc a = { .call_site = call_site, .who = call_site,
+					       .type = KMT_WIRE_FREE_SITE, .free_type = type };
+
+			kmt_site_describe(kmt_site_at(base, index), &a);
+		}
+	}
+	kmt_hot(c, index)->frees++;
+}
+
+static __noinline int kmt_close_other(__u64 what, __u64 *lifetime, __u64 cross, __u64 temporary)
+{
+	void *base = kmt_base();
+	struct kmt_site_row *row;
+
+	if (!base)
+		return 0;
+	row = kmt_site_at(base, kmt_what_site(what));
+	/* kfree() of a cache's object is legal; two programs write here */
+	__sync_fetch_and_add(&row->cold.frees_other, 1);
+	__sync_fetch_and_add(&row->cold.slack_other, what >> KMT_WHAT_SLACK_SHIFT);
+	__sync_fetch_and_add(&row->cold.cross_cpu_other, cross);
+	__sync_fetch_and_add(&row->cold.temporary_other, temporary);
+	if (lifetime)
+		__sync_fetch_and_add(lifetime, 1);
+	return 0;
+}
+
+static __always_inline void kmt_close_object(void *base, struct kmt_cpu *c, __u32 cpu, __u32 type,
+					     __u64 what, __u64 born)
+{
+	__u32 index = kmt_what_site(what);
+	__u64 now = kmt_now(c) & ((1ull << KMT_TIME_BITS) - 1);
+	__u64 age = now > born ? now - born : 0;
+	__u64 cross = (what >> KMT_WHAT_CPU_SHIFT & KMT_WHAT_CPU_MASK) !=
+		      (cpu & KMT_WHAT_CPU_MASK);
+	__u64 temporary = age < kmt_temporary;
+	__u64 *lifetime = kmt_lifetime_slot(base, cpu, index, age);
+	struct kmt_site_cpu *hot = kmt_hot(c, index);
+
+	if (unlikely((what >> KMT_WHAT_TYPE_SHIFT & 1) != type)) {
+		kmt_close_other(what, lifetime, cross, temporary);
+		return;
+	}
+	hot->frees++;
+	if (type != KMT_WIRE_CACHE)
+		hot->slack_freed += what >> KMT_WHAT_SLACK_SHIFT;
+	hot->cross_cpu_frees += cross;
+	hot->temporary += temporary;
+	if (kmt_flags & KMT_F_OWN_SHARD)
+		(*lifetime)++;
+	else
+		__sync_fetch_and_add(lifetime, 1);
+}
+
+/* 1: the free may be written to the stream; *cache is filled in where it is known. */
+static __always_inline int kmt_count_free(__u32 flags, void *base, struct kmt_cpu *c, __u32 cpu,
+					  __u64 *count, __u32 type, __u64 call_site, __u64 addr, __u64 *cache)
+{
+	if (flags & KMT_F_TRACK) {
+		__u64 what = 0, born = 0;
+
+		if (!kmt_object_remove(base, addr, &what, &born)) {
+			if (kmt_is_own()) {
+				count[KMT_CNT_OWN]++;
+				return 0;
+			}
+			count[KMT_CNT_FREES_UNKNOWN]++;
+			if (flags & KMT_F_FILTER)
+				return 0;
+		} else {
+			if ((flags & KMT_F_EMIT) && !*cache) {
+				*cache = kmt_site_at(base, kmt_what_site(what))->id.cache;
+			}
+			kmt_close_object(base, c, cpu, type, what, born);
+		}
+	}
+	kmt_count_free_site(base, c, count, call_site, type);
+	return 1;
+}
+
+static __always_inline int kmt_on_free(__u32 type, __u32 prog, __u64 call_site, __u64 addr,
+				       __u64 cache, __u32 flags)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct kmt_cpu *c;
+	void *base = kmt_base();
+	__u64 *count;
+
+	if (!base || cpu >= kmt_cpus)
+		return 0;
+	c = kmt_cpu_at(base, cpu);
+	count = c->count[prog];
+	if (addr <= 16) {	/* NULL and ZERO_SIZE_PTR are traced, but not frees */
+		count[KMT_CNT_NULL_FREES]++;
+		return 0;
+	}
+	/* with a table, whose object it is matters more than who frees it */
+	if (!(flags & KMT_F_TRACK) && kmt_is_own()) {
+		count[KMT_CNT_OWN]++;
+		return 0;
+	}
+	if (flags & KMT_F_COUNT) {
+		if (!kmt_count_free(flags, base, c, cpu, count, type, call_site, addr, &cache))
+			return 0;
+	} else {
+		count[KMT_CNT_FREES]++;
+	}
+	/* a cache of which only frees were seen so far has no name yet */
+	if ((flags & KMT_F_EMIT) && (flags & KMT_F_COUNT) && cache && !kmt_cache_row(cache))
+		count[KMT_CNT_LOST_CACHES]++;
+	if (flags & KMT_F_EMIT)
+		kmt_emit_free(flags, cpu, count, type, call_site, addr, cache);
+	return 0;
+}
+
+#endif

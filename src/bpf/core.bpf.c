@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The maps and knobs that all tracers share. */
+#include "bpf/maps.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+struct kmt_map_tables kmt_tables SEC(".maps");
+struct kmt_map_scratch kmt_scratch SEC(".maps");
+struct kmt_map_filters kmt_filters SEC(".maps");
+struct kmt_map_tgids kmt_tgids SEC(".maps");
+struct kmt_map_cgroup kmt_cgroup SEC(".maps");
+struct kmt_map_rings kmt_rings SEC(".maps");
+
+const volatile __u32 kmt_cpus = 1, kmt_cpu_stride = 0, kmt_shard_stride = 0;
+const volatile __u32 kmt_at_sites = 0, kmt_at_lifetimes = 0, kmt_at_caches = 0, kmt_at_stacks = 0;
+const volatile __u32 kmt_at_objects = 0;
+const volatile __u32 kmt_sites_mask = 0;
+const volatile __u32 kmt_caches_mask = 0;
+const volatile __u32 kmt_stacks_mask = 0;
+const volatile __u32 kmt_buckets = KMT_GROUP;
+const volatile __u32 kmt_shard_mask = 0;
+
+const volatile __u32 kmt_flags = 0;
+const volatile __u64 kmt_temporary = 0;
+
+/* Written by user space around its sleeps; asking who is running costs 5 to 10 ns per event. */
+__u32 kmt_awake = 0, kmt_own_tgid = 0;
+
+const volatile __u64 kmt_size_min = 0, kmt_size_max = 0;
+
+const volatile __u64 kmt_gfp_account = 0, kmt_gfp_reclaimable = 0, kmt_gfp_dma = 0;

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Extern declarations of the maps and knobs that core.bpf.c defines. The sizes
+ * here are placeholders: user space sets value_size and max_entries before the
+ * load, and the matching masks below, which the verifier sees as constants.
+ */
+#ifndef KMT_BPF_MAPS_BPF_H
+#define KMT_BPF_MAPS_BPF_H
+
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+
+#include "kmt/wire.h"
+
+#ifndef NULL
+#define NULL ((void *)0)
+#endif
+#define likely(x)	__builtin_expect(!!(x), 1)
+#ifndef barrier
+#define barrier()	asm volatile("" ::: "memory")
+#endif
+#ifndef barrier_var
+#define barrier_var(v)	asm volatile("" : "+r"(v))
+#endif
+#define unlikely(x)	__builtin_expect(!!(x), 0)
+
+/*
+ * All tables in one array element, so that an event looks it up once and then
+ * only adds offsets; user space maps it. The offsets below are constants to the
+ * verifier, 64-byte aligned:
+ *
+ *   0           kmt_cpu + kmt_site_cpu[sites]   for each CPU (kmt_cpu_stride)
+ *   kmt_at_sites      kmt_site_row[sites]
+ *   kmt_at_lifetimes  kmt_lifetimes[sites]      for each shard (kmt_shard_stride)
+ *   kmt_at_caches     kmt_wire_cache[caches]
+ *   kmt_at_stacks     kmt_stack[stacks]
+ *   kmt_at_objects    kmt_bucket[buckets]
+ */
+struct kmt_map_tables {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__uint(key_size, 4);
+	__uint(value_size, 4096);
+};
+
+/* scratch for a stack before it is looked up: one element per CPU and program */
+struct kmt_stack_scratch {
+	__u64 ip[KMT_STACK_DEPTH];
+};
+struct kmt_map_scratch {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct kmt_stack_scratch);
+};
+
+struct kmt_map_filters {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct kmt_filter_tables);
+};
+
+/* processes that are followed; children are added at fork */
+struct kmt_map_tgids {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__type(key, __u32);
+	__type(value, __u32);
+};
+
+struct kmt_map_cgroup {
+	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, 4);
+	__uint(value_size, 4);
+};
+
+struct kmt_ring {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+};
+
+/* one ring per CPU, filled in by user space */
+struct kmt_map_rings {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct kmt_ring);
+};
+
+extern struct kmt_map_tables kmt_tables SEC(".maps");
+extern struct kmt_map_scratch kmt_scratch SEC(".maps");
+extern struct kmt_map_filters kmt_filters SEC(".maps");
+extern struct kmt_map_tgids kmt_tgids SEC(".maps");
+extern struct kmt_map_cgroup kmt_cgroup SEC(".maps");
+extern struct kmt_map_rings kmt_rings SEC(".maps");
+
+/* table sizes and places */
+extern const volatile __u32 kmt_cpus, kmt_cpu_stride, kmt_shard_stride;
+extern const volatile __u32 kmt_at_sites, kmt_at_lifetimes, kmt_at_caches, kmt_at_stacks;
+extern const volatile __u32 kmt_at_objects;
+extern const volatile __u32 kmt_sites_mask;	/* rows - 1 (power of two) */
+extern const volatile __u32 kmt_caches_mask;
+extern const volatile __u32 kmt_stacks_mask;
+extern const volatile __u32 kmt_buckets;	/* a multiple of KMT_GROUP */
+extern const volatile __u32 kmt_shard_mask;	/* lifetime shards - 1 */
+
+/*
+ * What to do: KMT_F_*. One word, read once per event into a register: the
+ * verifier knows its value and removes the code of everything that is off.
+ */
+extern const volatile __u32 kmt_flags;
+/* is the tool running, so that its own events can occur; and who it is */
+extern __u32 kmt_awake, kmt_own_tgid;
+extern const volatile __u64 kmt_temporary;	/* in units of 8.192 us */
+extern const volatile __u64 kmt_size_min, kmt_size_max;
+
+/* gfp bits of this kernel, 0 = it has none */
+extern const volatile __u64 kmt_gfp_account, kmt_gfp_reclaimable, kmt_gfp_dma;
+
+static __always_inline void *kmt_base(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&kmt_tables, &zero);
+}
+
+/* What a CPU keeps; the caller has compared cpu with kmt_cpus. */
+static __always_inline struct kmt_cpu *kmt_cpu_at(void *base, __u32 cpu)
+{
+	return base + (__u64)cpu * kmt_cpu_stride;
+}
+
+#endif

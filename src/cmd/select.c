@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cmd/select.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "cmd/child.h"
+#include "cmd/cmd.h"
+#include "symbol/slabs.h"
+#include "symbol/symbols.h"
+#include "kmt/wire.h"
+
+#define SEC 1000000000ull
+#define OFF(f) offsetof(struct kmt_select, f)
+
+const struct kmt_option kmt_select_options[] = {
+	{ "for", 't', KMT_OPT_DURATION, OFF(for_ns), "T",
+	  "stop after this time (10s, 5m; default: until ^C or the end of CMD)",
+	  1000000, 366 * 86400ull * SEC, NULL },
+	{ "source", 0, KMT_OPT_STRING, OFF(source_name), "NAME",
+	  "bpf or tracefs (default: the first that works here)", 0, 0, NULL },
+	{ "from", 0, KMT_OPT_STRING, OFF(from), "FILE",
+	  "read a recording instead of tracing ('-': standard input)", 0, 0, NULL },
+	{ "filter", 'f', KMT_OPT_LIST, OFF(filter_exprs), "EXPR",
+	  "only events with cache=GLOB, cache!=GLOB, site=GLOB, module=NAME, size=MIN..MAX, "
+	  "task=GLOB, pid=N, tgid=N, cgroup=DIR; any column of a view: COLUMN>=VALUE; may be "
+	  "given several times", 0, 0, NULL },
+	{ "follow", 0, KMT_OPT_FLAG, OFF(follow), NULL,
+	  "only CMD and its children (or those of --filter tgid=N)", 0, 0, NULL },
+	{ "objects", 0, KMT_OPT_U64, OFF(objects), "N",
+	  "rows of the live-object table (default: from the slab population)",
+	  64, 1ull << 32, NULL },
+	{ "objects-kb", 0, KMT_OPT_U64, OFF(objects_kb), "KB",
+	  "the same as memory, in KiB", 2, 1ull << 32, NULL },
+	{ "sites", 0, KMT_OPT_U64, OFF(sites), "N", "rows of the call-site table",
+	  16, 1u << 20, NULL },
+	{ "ring", 0, KMT_OPT_SIZE, OFF(ring_bytes), "SIZE", "stream buffer for each CPU",
+	  4096, 1ull << 30, NULL },
+	{ "no-realtime", 0, KMT_OPT_FLAG_OFF, OFF(realtime), NULL,
+	  "leave the reader of the stream at normal priority", 0, 0, NULL },
+	{ "own", 0, KMT_OPT_FLAG, OFF(own), NULL,
+	  "do not leave kmemtrace's own allocations out", 0, 0, NULL },
+	{ "kallsyms", 0, KMT_OPT_STRING, OFF(kallsyms), "FILE",
+	  "kernel symbols for --from (default: /proc/kallsyms)", 0, 0, NULL },
+	{ "strict", 0, KMT_OPT_FLAG, OFF(strict), NULL,
+	  "exit with 5 when data were lost", 0, 0, NULL },
+	{ 0 }
+};
+
+void kmt_select_init(struct kmt_select *s)
+{
+	*s = (struct kmt_select) { .realtime = true };
+}
+
+void kmt_select_done(struct kmt_select *s)
+{
+	if (s->source)
+		s->source->ops->close(s->source);
+	kmt_symbols_free(s->symbols);
+	kmt_slabs_free(s->slabs);
+	kmt_strlist_done(&s->filter_exprs);
+	kmt_strlist_done(&s->row_filters);
+}
+
+static int parse_filters(struct kmt_select *s)
+{
+	s->row_filters.v = calloc(s->filter_exprs.n + 1, sizeof(*s->row_filters.v));
+	if (!s->row_filters.v)
+		return kmt_err_errno(-ENOMEM, "filters");
+	for (size_t i = 0; i < s->filter_exprs.n; i++) {
+		int res = kmt_filter_add(&s->filter, s->filter_exprs.v[i]);
+
+		if (res < 0)
+			return res;
+		if (!res)
+			s->row_filters.v[s->row_filters.n++] = s->filter_exprs.v[i];
+	}
+	s->filter.follow = s->follow;
+	return 0;
+}
+
+/* Where a missing list of symbols is no error: addresses are printed instead. */
+static int load_symbols(struct kmt_select *s)
+{
+	int err;
+
+	/* the running kernel's names would be wrong for somebody else's recording */
+	if (s->from && !s->kallsyms)
+		return 0;
+	err = kmt_symbols_load(s->kallsyms, &s->symbols);
+	if (err && s->kallsyms)
+		return kmt_cmd_fail(KMT_EXIT_INPUT, "%s", kmt_err_text());
+	if (err)
+		snprintf(s->no_symbols, sizeof(s->no_symbols), "%s", kmt_err_text());
+	return 0;
+}
+
+int kmt_select_prepare(struct kmt_select *s, const char *command)
+{
+	if (parse_filters(s))
+		return kmt_cmd_usage_error(command);
+	if (s->from && s->source_name)
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "--from and --source exclude each other");
+	if (s->from && (s->for_ns || s->follow))
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "--from reads a recording: --for and --follow "
+				    "belong to tracing");
+	if (s->objects && s->objects_kb)
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "--objects and --objects-kb exclude each other");
+	if (s->objects_kb)
+		s->objects = s->objects_kb * 1024 / sizeof(struct kmt_bucket) * KMT_BUCKET_WAYS;
+	return load_symbols(s);
+}
+
+int kmt_select_command(struct kmt_select *s, struct kmt_run *run, char **argv)
+{
+	struct kmt_filter *f = &s->filter;
+
+	if (f->follow && !argv && !f->n_tgid && !f->n_pid)
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "--follow needs a CMD or --filter tgid=N");
+	if (kmt_run_init(run, argv))
+		return kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "%s", kmt_err_text());
+	if (f->follow && argv) {
+		if (f->n_tgid >= KMT_FILTER_MAX)
+			return kmt_cmd_fail(KMT_EXIT_USAGE, "--filter: more than %u processes",
+					    KMT_FILTER_MAX - 1);
+		f->tgid[f->n_tgid++] = run->pid;
+	}
+	return 0;
+}
+
+static int open_error(int err)
+{
+	int status = err == -EINVAL || err == -ERANGE || err == -E2BIG ? KMT_EXIT_USAGE :
+		     KMT_EXIT_IMPOSSIBLE;
+
+	return kmt_cmd_fail(status, "%s", kmt_err_text());
+}
+
+static int open_file(struct kmt_select *s, struct kmt_source_opts *opts)
+{
+	const struct kmt_source_ops *ops;
+	int err = kmt_source_for_file(s->from, &ops);
+
+	opts->path = s->from;
+	if (!err)
+		err = ops->open(opts, &s->source);
+	return err ? kmt_cmd_fail(KMT_EXIT_INPUT, "%s", kmt_err_text()) : 0;
+}
+
+/* The first live source that opens; falling back is told, with its cause. */
+static int open_live(struct kmt_select *s, struct kmt_source_opts *opts)
+{
+	char first[512] = "";
+	int err = -ENODEV;
+
+	for (size_t i = 0; kmt_sources[i]; i++) {
+		if (!kmt_sources[i]->live)
+			continue;
+		err = kmt_sources[i]->open(opts, &s->source);
+		if (!err) {
+			if (first[0])
+				kmt_cmd_warn("%s; using %s: all events go through user space, "
+					     "which costs about twice as much", first,
+					     kmt_sources[i]->name);
+			return 0;
+		}
+		if (err == -EINVAL || err == -ERANGE || err == -E2BIG || first[0])
+			break;
+		snprintf(first, sizeof(first), "%s", kmt_err_text());
+	}
+	if (first[0] && err != -EINVAL && err != -ERANGE && err != -E2BIG)
+		return kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "%s", first);
+	return open_error(err);
+}
+
+static int open_named(struct kmt_select *s, struct kmt_source_opts *opts)
+{
+	const struct kmt_source_ops *ops = kmt_source_find(s->source_name);
+	int err;
+
+	if (!ops || !ops->live)
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "--source must be bpf or tracefs, not '%s'",
+				    s->source_name);
+	err = ops->open(opts, &s->source);
+	return err ? open_error(err) : 0;
+}
+
+int kmt_select_open(struct kmt_select *s, struct kmt_source_opts *opts)
+{
+	int status;
+
+	opts->filter = &s->filter;
+	opts->symbols = s->symbols;
+	opts->objects = s->objects;
+	opts->sites = s->sites;
+	opts->ring_bytes = s->ring_bytes;
+	opts->own = s->own;
+	opts->realtime = s->realtime;
+	if (s->from)
+		return open_file(s, opts);
+	/* without privilege there are no cache names and no aliases; the tracer says more */
+	kmt_slabs_load(NULL, &s->slabs);
+	opts->slabs = s->slabs;
+	status = s->source_name ? open_named(s, opts) : open_live(s, opts);
+	if (!status && s->no_symbols[0])
+		kmt_cmd_warn("%s; call sites are shown as addresses", s->no_symbols);
+	return status;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What to trace and how: the options that 'stat' and 'trace' share. */
+#ifndef KMT_CMD_SELECT_H
+#define KMT_CMD_SELECT_H
+
+#include "base/options.h"
+#include "core/filter.h"
+#include "source/source.h"
+
+struct kmt_select {
+	/* options */
+	uint64_t for_ns;
+	const char *source_name, *from, *kallsyms;
+	struct kmt_strlist filter_exprs;
+	uint64_t objects, objects_kb, sites, ring_bytes;
+	bool follow, own, strict, realtime;
+	/* made from them */
+	struct kmt_filter filter;
+	struct kmt_strlist row_filters;	/* the expressions that are conditions on rows */
+	struct kmt_symbols *symbols;
+	char no_symbols[256];		/* why there are none; told once tracing is possible */
+	struct kmt_slabs *slabs;
+	struct kmt_source *source;
+};
+
+/* Rows for an options struct that has 'struct kmt_select select' as its FIRST member. */
+extern const struct kmt_option kmt_select_options[];
+
+void kmt_select_init(struct kmt_select *s);
+/*
+ * Check the options, load symbols and slab names, parse the filters. Returns 0
+ * or an exit status after having told the user.
+ */
+int kmt_select_prepare(struct kmt_select *s, const char *command);
+struct kmt_run;
+
+/*
+ * Fork the command (argv may be NULL), which then waits, so that --follow can
+ * name it. Returns 0 or an exit status after having told the user.
+ */
+int kmt_select_command(struct kmt_select *s, struct kmt_run *run, char **argv);
+/*
+ * Open the source: --from, --source, or the first live one that works here.
+ * 'opts' holds what the command wants; the rest is filled in from 's'.
+ * Returns 0 or an exit status after having told the user.
+ */
+int kmt_select_open(struct kmt_select *s, struct kmt_source_opts *opts);
+void kmt_select_done(struct kmt_select *s);
+
+#endif

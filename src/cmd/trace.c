@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* kmemtrace trace: the event stream as text, in the original's two forms. */
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "cmd/child.h"
+#include "cmd/cmd.h"
+#include "cmd/output.h"
+#include "cmd/select.h"
+#include "eventfmt/eventfmt.h"
+#include "symbol/gfp.h"
+#include "symbol/nodes.h"
+
+#define SEC 1000000000ull
+#define FLUSH_BYTES (256u << 10)
+#define REALTIME_PRIORITY 1	/* the lowest: it decides what is lost, not how much it may run */
+
+struct trace_opts {
+	struct kmt_select select;	/* first: its option rows count from here */
+	const char *format;
+	uint64_t limit;
+	bool gfp, time, task, cache, real_node, stacks, no_header;
+};
+
+struct trace_run {
+	const struct trace_opts *o;
+	const struct kmt_eventfmt *format;
+	struct kmt_eventfmt_opts fmt;
+	struct kmt_gfp_names *gfp_names;
+	struct kmt_nodes *nodes;
+	struct kmt_output out;
+	struct kmt_run child;
+	uint64_t events, lost;
+};
+
+#define OFF(f) offsetof(struct trace_opts, f)
+
+static const struct kmt_option trace_options[] = {
+	{ "format", 'F', KMT_OPT_STRING, OFF(format), "FORMAT",
+	  "default or table (the original's two outputs; kmem_minimalistic and kmem_alternative "
+	  "are names of the table)", 0, 0, NULL },
+	{ "gfp", 0, KMT_OPT_FLAG, OFF(gfp), NULL, "add gfp names as the last column", 0, 0, NULL },
+	{ "time", 0, KMT_OPT_FLAG, OFF(time), NULL, "add the time", 0, 0, NULL },
+	{ "task", 0, KMT_OPT_FLAG, OFF(task), NULL, "add task and CPU", 0, 0, NULL },
+	{ "cache", 0, KMT_OPT_FLAG, OFF(cache), NULL, "add the slab cache", 0, 0, NULL },
+	{ "real-node", 0, KMT_OPT_FLAG, OFF(real_node), NULL,
+	  "add the NUMA node the memory lies on", 0, 0, NULL },
+	{ "stacks", 0, KMT_OPT_FLAG, OFF(stacks), NULL, "add the kernel stack of allocations",
+	  0, 0, NULL },
+	{ "limit", 'n', KMT_OPT_U64, OFF(limit), "N", "stop after this many events", 0, 0, NULL },
+	{ "no-header", 0, KMT_OPT_FLAG, OFF(no_header), NULL, "no header lines", 0, 0, NULL },
+	{ 0 }
+};
+
+static const struct kmt_option *const trace_tables[] = { trace_options, kmt_select_options, NULL };
+
+extern const struct kmt_command kmt_command_trace;
+
+/* ---- the sink ---- */
+
+static int full(struct trace_run *run)
+{
+	return run->out.buf.len >= FLUSH_BYTES ? kmt_output_flush(&run->out) : 0;
+}
+
+static int on_event(void *ctx, const struct kmt_event *ev)
+{
+	struct trace_run *run = ctx;
+	struct kmt_event with_node;
+
+	if (run->o->limit && run->events >= run->o->limit)
+		return -ECANCELED;
+	run->events++;
+	if (run->nodes && ev->real_node < 0 && ev->addr) {
+		with_node = *ev;
+		with_node.real_node = kmt_nodes_of(run->nodes, ev->addr);
+		ev = &with_node;
+	}
+	run->format->event(&run->fmt, ev, &run->out.buf);
+	return full(run);
+}
+
+static int on_lost(void *ctx, const struct kmt_lost *lost)
+{
+	struct trace_run *run = ctx;
+
+	run->lost += lost->events ? lost->events : 1;
+	run->format->lost(&run->fmt, lost, &run->out.buf);
+	return full(run);
+}
+
+/* ---- the run ---- */
+
+/* A stalled reader of ours must not cost events: what reads the rings runs first. */
+static void go_realtime(const struct trace_opts *o)
+{
+	struct sched_param p = { .sched_priority = REALTIME_PRIORITY };
+
+	if (o->select.realtime && sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &p))
+		kmt_cmd_warn("no real-time priority (%s): a busy machine may lose more events",
+			     strerror(errno));
+}
+
+static void go_normal(void)
+{
+	struct sched_param p = { 0 };
+
+	sched_setscheduler(0, SCHED_OTHER, &p);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * SEC + ts.tv_nsec;
+}
+
+static int pump(struct trace_run *run, const struct kmt_sink *sink)
+{
+	struct kmt_source *src = run->o->select.source;
+	const uint64_t end = run->o->select.for_ns ? now_ns() + run->o->select.for_ns : 0;
+	int n = 0;
+
+	while (!kmt_run_over(&run->child) && !(end && now_ns() >= end)) {
+		n = src->ops->poll(src, sink, 50);
+		if (n >= 0)
+			n = kmt_output_flush(&run->out);
+		if (n < 0 && n != -EINTR)
+			return n;
+	}
+	return 0;
+}
+
+/* After the events were switched off: everything that is still buffered. */
+static int drain(struct trace_run *run, const struct kmt_sink *sink)
+{
+	struct kmt_source *src = run->o->select.source;
+	int n, err;
+
+	do {
+		n = src->ops->poll(src, sink, 0);
+		err = kmt_output_flush(&run->out);
+	} while (n > 0 && !err);
+	if (err)
+		return err;
+	return n == -ENODATA || n == -EINTR ? 0 : n < 0 ? n : 0;
+}
+
+static int trace_live(struct trace_run *run, char **argv, const struct kmt_sink *sink,
+		      int *ret_status)
+{
+	struct kmt_source *src = run->o->select.source;
+	int err;
+
+	go_realtime(run->o);
+	err = src->ops->start(src);
+	if (!err && kmt_run_go(&run->child)) {
+		src->ops->stop(src);
+		*ret_status = kmt_cmd_fail(KMT_EXIT_USAGE, "cannot run '%s'", argv[0]);
+		return 0;
+	}
+	if (!err)
+		err = pump(run, sink);
+	src->ops->stop(src);
+	if (!err)
+		err = drain(run, sink);
+	go_normal();
+	return err;
+}
+
+static int read_file(struct trace_run *run, const struct kmt_sink *sink)
+{
+	struct kmt_source *src = run->o->select.source;
+	int n;
+
+	do {
+		int err;
+
+		n = src->ops->poll(src, sink, 100);
+		err = kmt_output_flush(&run->out);
+		if (err)
+			return err;
+	} while (n >= 0 && !kmt_run_over(&run->child));
+	return n == -ENODATA || n >= 0 ? 0 : n;
+}
+
+/* One line at the end, on standard error: the stream itself stays machine-readable. */
+static void tell_end(struct trace_run *run)
+{
+	struct kmt_source *src = run->o->select.source;
+	struct kmt_quality q = { 0 };
+	struct kmt_buf line = { 0 };
+
+	src->ops->quality(src, &q);
+	run->lost = kmt_quality_lost(&q);
+	if (run->out.dropped)
+		kmt_cmd_warn("standard output is stalled: its reader did not take the last %llu "
+			     "bytes", (unsigned long long)run->out.dropped);
+	kmt_buf_printf(&line, "%llu events printed", (unsigned long long)run->events);
+	for (int i = 0; i < KMT_LOSS_MAX; i++)
+		if (q.lost[i] || i == KMT_LOSS_RING)
+			kmt_buf_printf(&line, ", %llu lost (%s)", (unsigned long long)q.lost[i],
+				       kmt_loss_text(i));
+	kmt_buf_printf(&line, ", %llu recursion misses, %llu null frees, %llu own, %llu filtered",
+		       (unsigned long long)q.recursion_misses, (unsigned long long)q.null_frees,
+		       (unsigned long long)q.own, (unsigned long long)q.filtered);
+	kmt_cmd_warn("%s", kmt_buf_str(&line));
+	kmt_buf_done(&line);
+}
+
+static int finish(struct trace_run *run, int err, int status)
+{
+	if (err == -EPIPE || err == -ECANCELED || err == -EINTR)
+		err = 0;
+	if (err)
+		return kmt_cmd_fail(run->o->select.from ? KMT_EXIT_INPUT : KMT_EXIT_IMPOSSIBLE,
+				    "%s", kmt_err_text());
+	if (!status && run->o->select.strict && run->lost)
+		return KMT_EXIT_LOST;
+	return status;
+}
+
+static int prepare(struct trace_opts *o, struct trace_run *run)
+{
+	int status;
+
+	run->format = kmt_eventfmt_find(o->format);
+	if (!run->format)
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "--format: there is no format '%s' (see "
+				    "'kmemtrace list')", o->format);
+	status = kmt_select_prepare(&o->select, "trace");
+	if (status)
+		return status;
+	if (o->select.row_filters.n)
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "--filter: '%s' is a condition on the rows of "
+				    "a view; trace has none", o->select.row_filters.v[0]);
+	if (o->gfp && o->select.from)
+		kmt_gfp_names_2008(&run->gfp_names);
+	else if (o->gfp && kmt_gfp_names_running(&run->gfp_names))
+		kmt_cmd_warn("%s; gfp flags are shown in hex", kmt_err_text());
+	if (o->real_node && !o->select.from && kmt_nodes_load(NULL, &run->nodes))
+		kmt_cmd_warn("%s; real nodes are unknown", kmt_err_text());
+	run->fmt = (struct kmt_eventfmt_opts) {
+		.gfp = o->gfp, .time = o->time, .task = o->task, .cache = o->cache,
+		.real_node = o->real_node, .stacks = o->stacks,
+		.symbols = o->select.symbols, .gfp_names = run->gfp_names,
+	};
+	return 0;
+}
+
+static int run_trace(struct trace_opts *o, char **argv)
+{
+	struct trace_run run = { .o = o, .child = KMT_RUN_NONE };
+	const struct kmt_sink sink = { .event = on_event, .lost = on_lost, .ctx = &run };
+	struct kmt_source_opts so = {
+		.mode = KMT_MODE_STREAMED, .want_task = o->task, .want_stacks = o->stacks,
+		.want_cache = o->cache, .want_real_node = o->real_node,
+		.force_objects = o->select.objects > 0,
+	};
+	int status = prepare(o, &run), err = 0;
+
+	if (!status)
+		status = kmt_select_command(&o->select, &run.child, argv);
+	if (!status)
+		status = kmt_select_open(&o->select, &so);
+	if (!status) {
+		kmt_output_init(&run.out, STDOUT_FILENO, &run.child);
+		if (!err && run.format->header && !o->no_header)
+			run.format->header(&run.fmt, &run.out.buf);
+		if (!err)
+			err = o->select.from ? read_file(&run, &sink) :
+			      trace_live(&run, argv, &sink, &status);
+		if (!err || err == -ECANCELED)
+			err = kmt_output_flush(&run.out);
+		kmt_run_done(&run.child);
+		if (err != -EPIPE && !o->select.from)
+			tell_end(&run);
+		status = finish(&run, err, status ? status : kmt_run_status(&run.child));
+	}
+	kmt_run_done(&run.child);
+	kmt_output_done(&run.out);
+	kmt_nodes_free(run.nodes);
+	kmt_gfp_names_free(run.gfp_names);
+	return status;
+}
+
+static int run(int argc, char **argv)
+{
+	struct trace_opts o = { .format = "default" };
+	bool help = false;
+	int next = argc, status;
+
+	kmt_select_init(&o.select);
+	if (kmt_options_parse(trace_tables, &o, argc, argv, &next, &help))
+		status = kmt_cmd_usage_error("trace");
+	else if (help)
+		status = kmt_cmd_help(&kmt_command_trace);
+	else if (next < argc && o.select.from)
+		status = kmt_cmd_fail(KMT_EXIT_USAGE, "--from runs no command");
+	else
+		status = run_trace(&o, next < argc ? argv + next : NULL);
+	kmt_select_done(&o.select);
+	return status;
+}
+
+const struct kmt_command kmt_command_trace = {
+	.name = "trace",
+	.synopsis = "trace [OPTIONS] [-- CMD [ARG...]]",
+	.help = "print every slab event, in order",
+	.options = trace_tables,
+	.run = run,
+};

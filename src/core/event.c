@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "core/event.h"
+
+static const struct {
+	const char *key;
+	const char *text;
+} losses[KMT_LOSS_MAX] = {
+	[KMT_LOSS_RING]	   = { "lost_ring",    "ring buffer full" },
+	[KMT_LOSS_SITES]   = { "lost_sites",   "call-site table full" },
+	[KMT_LOSS_OBJECTS] = { "lost_objects", "live-object table full" },
+	[KMT_LOSS_STACKS]  = { "lost_stacks",  "stack table full or stack missing" },
+	[KMT_LOSS_CACHES]  = { "lost_caches",  "cache table full" },
+	[KMT_LOSS_INPUT]   = { "lost_input",   "unreadable input" },
+};
+
+char kmt_type_letter(unsigned type)
+{
+	static const char letters[] = {
+		[KMT_TYPE_KMALLOC] = 'K',
+		[KMT_TYPE_CACHE]   = 'C',
+		[KMT_TYPE_PAGES]   = 'P',
+		[KMT_TYPE_PERCPU]  = 'U',
+		[KMT_TYPE_VMALLOC] = 'V',
+	};
+
+	return type < sizeof(letters) ? letters[type] : '?';
+}
+
+const char *kmt_loss_key(enum kmt_loss reason)
+{
+	return (unsigned)reason < KMT_LOSS_MAX ? losses[reason].key : "lost_unknown";
+}
+
+const char *kmt_loss_text(enum kmt_loss reason)
+{
+	return (unsigned)reason < KMT_LOSS_MAX ? losses[reason].text : "unknown reason";
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "core/session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "core/sat.h"
+#include "core/session_priv.h"
+
+#define ZERO_SIZE_PTR	16	/* what kmalloc(0) returns */
+
+#define DEFAULT_TEMPORARY_NS	1000000
+#define DEFAULT_MAX_OBJECTS	(16u << 20)
+#define DEFAULT_MAX_SITES	(1u << 20)
+
+int kmt_session_new(const struct kmt_session_opts *opts, struct kmt_session **ret)
+{
+	struct kmt_session *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return kmt_err(-ENOMEM, "out of memory");
+	if (opts)
+		s->opts = *opts;
+	if (!s->opts.temporary_ns)
+		s->opts.temporary_ns = DEFAULT_TEMPORARY_NS;
+	if (!s->opts.max_objects)
+		s->opts.max_objects = DEFAULT_MAX_OBJECTS;
+	if (!s->opts.max_sites)
+		s->opts.max_sites = DEFAULT_MAX_SITES;
+	s->objects.max = s->opts.max_objects;
+	s->sites.max = s->opts.max_sites < KMT_INDEX_MAX ? s->opts.max_sites : KMT_INDEX_MAX;
+	s->free_sites.max = s->sites.max;
+	*ret = s;
+	return 0;
+}
+
+void kmt_session_free(struct kmt_session *s)
+{
+	if (!s)
+		return;
+	kmt_site_table_done(&s->sites);
+	kmt_free_table_done(&s->free_sites);
+	kmt_objects_done(&s->objects);
+	kmt_arena_done(&s->arena);
+	free(s->site_of);
+	free(s);
+}
+
+void kmt_session_saw_time(struct kmt_session *s, uint64_t ns)
+{
+	if (!ns)
+		return;
+	if (!s->has_time || ns < s->first_ns)
+		s->first_ns = ns;
+	if (ns > s->now_ns)	/* a clock that steps back makes nothing younger */
+		s->now_ns = ns;
+	s->has_time = true;
+}
+
+void kmt_session_saw_live(struct kmt_session *s)
+{
+	uint64_t live = kmt_sat_add(s->live_events, s->live_counted);
+
+	if (live > s->peak)
+		s->peak = live;
+}
+
+static void key_of(const struct kmt_session *s, const struct kmt_event *ev,
+		   struct kmt_site_key *key)
+{
+	*key = (struct kmt_site_key){
+		.type = ev->type, .cache = ev->cache, .cache_inferred = ev->cache_inferred,
+		.call_site = ev->call_site, .call_site_name = ev->call_site_name,
+		.size = ev->bytes_alloc > UINT32_MAX ? UINT32_MAX : ev->bytes_alloc,
+	};
+	if (s->opts.by_task) {
+		key->by_task = true;
+		key->tgid = ev->tgid ? ev->tgid : ev->pid;
+		key->comm = ev->has_task ? ev->comm : NULL;
+	} else if (s->opts.by_stack && ev->n_ips) {
+		key->ips = ev->ips;
+		key->n_ips = ev->n_ips;
+	}
+	if (ev->type == KMT_TYPE_CACHE && ev->bytes_req <= UINT32_MAX)
+		key->object_size = ev->bytes_req;
+}
+
+/* The row of an allocation. 1: it has one; 0: the table is full, which was counted. */
+static int site_of(struct kmt_session *s, const struct kmt_event *ev, size_t *ret)
+{
+	struct kmt_site_key key;
+	struct kmt_site *site;
+	int err;
+
+	key_of(s, ev, &key);
+	err = kmt_site_table_get(&s->sites, &s->arena, &key, false, ret);
+	if (err == -ENOSPC) {
+		s->no_site++;
+		return 0;
+	}
+	if (err)
+		return err;
+	site = &s->sites.v[*ret].site;
+	site->gfp |= ev->gfp;
+	if (site->key.object_size != key.object_size)
+		site->key.object_size = 0;
+	return 1;
+}
+
+/* What a free, traced or not, takes away from the object's own row. */
+static struct kmt_site *take_away(struct kmt_session *s, const struct kmt_live *o)
+{
+	struct kmt_site *site = &s->sites.v[o->site].site;
+	struct kmt_counts *c = &site->counts;
+
+	c->bytes_req_freed = kmt_sat_add(c->bytes_req_freed, o->bytes_req);
+	c->bytes_alloc_freed = kmt_sat_add(c->bytes_alloc_freed, o->bytes_alloc);
+	s->live_events = kmt_sat_sub(s->live_events, o->bytes_alloc);
+	return site;
+}
+
+/* The address is handed out again, so its free fired no event. */
+static void close_untraced(struct kmt_session *s, const struct kmt_event *ev)
+{
+	struct kmt_live *old = kmt_objects_find(&s->objects, kmt_object_layer(ev->type), ev->addr);
+
+	if (!old)
+		return;
+	take_away(s, old)->counts.untraced_frees++;
+	s->untraced_frees++;
+	kmt_objects_remove(&s->objects, old);
+}
+
+static void track(struct kmt_session *s, const struct kmt_event *ev, size_t i)
+{
+	struct kmt_counts *c = &s->sites.v[i].site.counts;
+	struct kmt_live live = {
+		.addr = ev->addr, .bytes_req = ev->bytes_req, .bytes_alloc = ev->bytes_alloc,
+		.birth_ns = ev->has_time ? ev->ts_ns : 0, .site = i,
+		.cpu = ev->cpu & KMT_LIVE_CPU_MASK, .layer = kmt_object_layer(ev->type),
+	};
+	uint64_t now;
+
+	if (!kmt_objects_insert(&s->objects, &live)) {
+		c->untracked++;
+		c->bytes_req_untracked = kmt_sat_add(c->bytes_req_untracked, ev->bytes_req);
+		c->bytes_alloc_untracked = kmt_sat_add(c->bytes_alloc_untracked, ev->bytes_alloc);
+		s->no_object++;
+		return;
+	}
+	now = kmt_counts_live_alloc(c);
+	if (now > c->peak_bytes)
+		c->peak_bytes = now;
+	s->live_events = kmt_sat_add(s->live_events, ev->bytes_alloc);
+	kmt_session_saw_live(s);
+}
+
+static int on_alloc(struct kmt_session *s, const struct kmt_event *ev)
+{
+	struct kmt_counts *c;
+	size_t i;
+	int res;
+
+	if (ev->addr && ev->addr <= ZERO_SIZE_PTR) {
+		s->nulls++;
+		return 0;
+	}
+	if (ev->addr)
+		close_untraced(s, ev);
+	res = site_of(s, ev, &i);
+	if (res <= 0)
+		return res;
+	c = &s->sites.v[i].site.counts;
+	if (!ev->addr) {
+		c->failures++;
+		s->failures++;
+		return 0;
+	}
+	c->allocs++;
+	c->bytes_req = kmt_sat_add(c->bytes_req, ev->bytes_req);
+	c->bytes_alloc = kmt_sat_add(c->bytes_alloc, ev->bytes_alloc);
+	track(s, ev, i);
+	return 0;
+}
+
+static int count_free_site(struct kmt_session *s, const struct kmt_event *ev)
+{
+	struct kmt_free_site key = { .call_site = ev->call_site, .name = ev->call_site_name,
+				     .type = ev->type };
+	size_t i;
+	int err = kmt_free_table_get(&s->free_sites, &s->arena, &key, false, &i);
+
+	if (!err)
+		s->free_sites.v[i].site.frees++;
+	if (err == -ENOSPC) {
+		s->no_site++;
+		return 0;
+	}
+	return err;
+}
+
+/* Buckets of 1.024 us by powers of two. */
+static unsigned lifetime_bucket(uint64_t ns)
+{
+	uint64_t units = ns >> 10;
+	unsigned bucket = units ? 63 - (unsigned)__builtin_clzll(units) : 0;
+
+	return bucket < KMT_LIFETIMES ? bucket : KMT_LIFETIMES - 1;
+}
+
+static int on_free(struct kmt_session *s, const struct kmt_event *ev)
+{
+	struct kmt_live *o;
+	struct kmt_site *site;
+	int err;
+
+	if (ev->addr <= ZERO_SIZE_PTR) {
+		s->nulls++;
+		return 0;
+	}
+	err = count_free_site(s, ev);
+	if (err)
+		return err;
+	o = kmt_objects_find(&s->objects, kmt_object_layer(ev->type), ev->addr);
+	if (!o) {
+		s->frees_before_start++;
+		return 0;
+	}
+	site = take_away(s, o);
+	site->counts.frees++;
+	if (o->cpu != (ev->cpu & KMT_LIVE_CPU_MASK))
+		site->counts.cross_cpu_frees++;
+	if (o->birth_ns && ev->has_time) {
+		uint64_t age = kmt_sat_sub(ev->ts_ns, o->birth_ns);
+
+		site->lifetimes[lifetime_bucket(age)]++;
+		if (age < s->opts.temporary_ns)
+			site->counts.temporary++;
+	}
+	kmt_objects_remove(&s->objects, o);
+	return 0;
+}
+
+static int on_event(void *ctx, const struct kmt_event *ev)
+{
+	struct kmt_session *s = ctx;
+
+	s->events++;
+	if (ev->has_time)
+		kmt_session_saw_time(s, ev->ts_ns);
+	return ev->op == KMT_OP_ALLOC ? on_alloc(s, ev) : on_free(s, ev);
+}
+
+static int on_lost(void *ctx, const struct kmt_lost *lost)
+{
+	struct kmt_session *s = ctx;
+	unsigned reason = lost->reason;
+
+	if (reason >= KMT_LOSS_MAX)
+		return kmt_err(-EINVAL, "loss of unknown kind %u", reason);
+	if (!lost->events)
+		s->told_unknown = true;
+	s->told[reason] = kmt_sat_add(s->told[reason], lost->events ? lost->events : 1);
+	kmt_session_saw_time(s, lost->ts_ns);
+	return 0;
+}
+
+struct kmt_sink kmt_session_sink(struct kmt_session *s)
+{
+	return (struct kmt_sink){ .event = on_event, .lost = on_lost,
+				  .snapshot = kmt_session_snapshot, .ctx = s };
+}
+
+void kmt_session_mark(struct kmt_session *s)
+{
+	for (size_t i = 0; i < s->sites.n; i++)
+		s->sites.v[i].site.base = s->sites.v[i].site.counts;
+	for (size_t i = 0; i < s->free_sites.n; i++)
+		s->free_sites.v[i].site.base = s->free_sites.v[i].site.frees;
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The reading half of a session. */
+#include "core/session.h"
+
+#include "core/sat.h"
+#include "core/session_priv.h"
+
+size_t kmt_session_n_sites(const struct kmt_session *s)
+{
+	return s->sites.n;
+}
+
+const struct kmt_site *kmt_session_site(const struct kmt_session *s, size_t i)
+{
+	return &s->sites.v[i].site;
+}
+
+size_t kmt_session_n_free_sites(const struct kmt_session *s)
+{
+	return s->free_sites.n;
+}
+
+const struct kmt_free_site *kmt_session_free_site(const struct kmt_session *s, size_t i)
+{
+	return &s->free_sites.v[i].site;
+}
+
+uint64_t kmt_session_now(const struct kmt_session *s)
+{
+	return s->now_ns;
+}
+
+void kmt_session_total(const struct kmt_session *s, struct kmt_counts *ret)
+{
+	struct kmt_counts sum = { 0 };
+
+	for (size_t i = 0; i < s->sites.n; i++)
+		kmt_counts_add(&sum, &s->sites.v[i].site.counts);
+	sum.peak_bytes = s->peak;
+	*ret = sum;
+}
+
+uint64_t kmt_session_peak(const struct kmt_session *s)
+{
+	return s->peak;
+}
+
+bool kmt_session_has_objects(const struct kmt_session *s)
+{
+	return !s->has_snapshot || s->each_object;
+}
+
+void kmt_session_set_quality(struct kmt_session *s, const struct kmt_quality *q)
+{
+	s->q = *q;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+void kmt_session_quality(const struct kmt_session *s, struct kmt_quality *ret)
+{
+	struct kmt_quality q = s->q;
+	uint64_t no_site = kmt_sat_add(s->no_site, s->snap_no_site);
+
+	/* these the source may have counted too, as the same events */
+	q.events = larger(q.events, s->events);
+	q.frees_before_start = larger(q.frees_before_start, s->frees_before_start);
+	q.untraced_frees = larger(q.untraced_frees, s->untraced_frees);
+	q.failed_allocations = larger(q.failed_allocations, s->failures);
+	q.null_frees = larger(q.null_frees, s->nulls);
+	for (int i = 0; i < KMT_LOSS_MAX; i++)
+		q.lost[i] = larger(q.lost[i], s->told[i]);
+	/* these are rows of tables of our own */
+	q.lost[KMT_LOSS_SITES] = kmt_sat_add(q.lost[KMT_LOSS_SITES], no_site);
+	q.lost[KMT_LOSS_OBJECTS] = kmt_sat_add(q.lost[KMT_LOSS_OBJECTS], s->no_object);
+	q.lost_unknown |= s->told_unknown;
+	if (!q.window_ns && s->has_time)
+		q.window_ns = s->now_ns - s->first_ns;
+	*ret = q;
+}
+
+struct walk {
+	const struct kmt_session *s;
+	int (*cb)(void *ctx, const struct kmt_object *o);
+	void *ctx;
+};
+
+/* An object of the kernel's table. One whose site is newer than the snapshot is not told. */
+static int walk_counted(void *ctx, const struct kmt_snap_object *snap)
+{
+	const struct walk *w = ctx;
+	struct kmt_object o = { .addr = snap->addr, .bytes_req = snap->bytes_req,
+				.birth_ns = snap->birth_ns, .cpu = snap->cpu };
+	uint32_t size;
+
+	if (snap->site >= w->s->n_site_of || !w->s->site_of[snap->site])
+		return 0;
+	o.site = w->s->site_of[snap->site] - 1;
+	size = w->s->sites.v[o.site].site.key.size;
+	o.bytes_alloc = size ? size : o.bytes_req;
+	return w->cb(w->ctx, &o);
+}
+
+int kmt_session_each_object(const struct kmt_session *s,
+			    int (*cb)(void *ctx, const struct kmt_object *o), void *ctx)
+{
+	struct walk w = { .s = s, .cb = cb, .ctx = ctx };
+
+	for (size_t i = 0; s->objects.v && i <= s->objects.mask; i++) {
+		const struct kmt_live *l = &s->objects.v[i];
+		struct kmt_object o = { .addr = l->addr, .bytes_req = l->bytes_req,
+					.bytes_alloc = l->bytes_alloc, .birth_ns = l->birth_ns,
+					.site = l->site, .cpu = l->cpu };
+		int res = l->addr ? cb(ctx, &o) : 0;
+
+		if (res)
+			return res;
+	}
+	return s->each_object ? s->each_object(s->objects_ctx, walk_counted, &w) : 0;
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Finds the command, runs it. */
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+
+/* --version and --help read like options but are commands. */
+static const char *spelled(const char *word)
+{
+	if (!strcmp(word, "--version") || !strcmp(word, "-V"))
+		return "version";
+	if (!strcmp(word, "--help") || !strcmp(word, "-h"))
+		return "help";
+	return word;
+}
+
+/* What stdio still holds. A reader that went away is no error of ours. */
+static int flush_output(int status)
+{
+	errno = 0;
+	if ((!fflush(stdout) && !ferror(stdout)) || errno == EPIPE || status != KMT_EXIT_OK)
+		return status;
+	return kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "standard output: %s",
+			    errno ? strerror(errno) : "cannot write");
+}
+
+int main(int argc, char **argv)
+{
+	const struct kmt_command *cmd;
+
+	setlocale(LC_CTYPE, "");
+	/* a reader that went away is an error of the write, not the end of the process */
+	signal(SIGPIPE, SIG_IGN);
+	if (argc < 2)
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "no command given (see 'kmemtrace help')");
+	cmd = kmt_command_find(spelled(argv[1]));
+	if (!cmd)
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "there is no command '%s' (see 'kmemtrace "
+				    "help')", argv[1]);
+	return flush_output(cmd->run(argc - 1, argv + 1));
+}

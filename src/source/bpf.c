@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The BPF source: this machine's slab events, counted or streamed. */
+#include "source/bpf_priv.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cpus.h"
+#include "base/err.h"
+#include "symbol/slabs.h"
+
+#define KMT_LOOK_EVERY_MS 5	/* how long records may wait in the rings */
+
+static struct kmt_bpf *bpf_of(struct kmt_source *src)
+{
+	return (struct kmt_bpf *)src;
+}
+
+static void bpf_close(struct kmt_source *src)
+{
+	struct kmt_bpf *b = bpf_of(src);
+
+	if (!b)
+		return;
+	kmt_bpf_unload(b);
+	kmt_kmalloc_names_free(b->kmalloc_names);
+	free(b);
+}
+
+static int look_at_machine(const struct kmt_source_opts *o, struct kmt_bpf_machine *m)
+{
+	struct sysinfo si;
+	int n;
+
+	if (sysinfo(&si))
+		return kmt_err_errno(-errno, "cannot read the memory size");
+	m->ram_bytes = (uint64_t)si.totalram * si.mem_unit;
+	m->page_size = sysconf(_SC_PAGESIZE);
+	n = kmt_cpus_file("/sys/devices/system/cpu/possible", NULL, NULL);
+	if (n <= 0)
+		return n ? n : kmt_err(-EIO, "no possible CPU");
+	m->possible_cpus = n;
+	n = sysconf(_SC_NPROCESSORS_ONLN);
+	m->online_cpus = n > 0 ? n : 1;
+	for (size_t i = 0; o->slabs && i < kmt_slabs_count(o->slabs); i++)
+		m->slab_objects += kmt_slabs_at(o->slabs, i)->active_objs;
+	return 0;
+}
+
+extern const struct kmt_source_ops kmt_source_bpf;
+
+static int bpf_open(const struct kmt_source_opts *opts, struct kmt_source **ret)
+{
+	struct kmt_bpf_machine m = { 0 };
+	struct kmt_bpf *b = calloc(1, sizeof(*b));
+	int err;
+
+	if (!b)
+		return kmt_err_errno(-ENOMEM, "BPF source");
+	b->src.ops = &kmt_source_bpf;
+	b->opts = *opts;
+	err = look_at_machine(opts, &m);
+	err = err ? err : kmt_bpf_make_plan(opts, &m, &b->plan);
+	err = err ? err : kmt_kmalloc_names_new(opts->slabs, &b->kmalloc_names);
+	err = err ? err : kmt_bpf_load(b);
+	if (err) {
+		bpf_close(&b->src);
+		return err;
+	}
+	*ret = &b->src;
+	return 0;
+}
+
+/* Sleep; the programs need not ask meanwhile whether an event is our own. */
+static int nap(struct kmt_bpf *b, int ms)
+{
+	struct timespec ts = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000l };
+	int err;
+
+	kmt_bpf_awake(b, false);
+	err = clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL);
+	kmt_bpf_awake(b, true);
+	return -err;
+}
+
+static int bpf_start(struct kmt_source *src)
+{
+	struct kmt_bpf *b = bpf_of(src);
+	int err;
+
+	kmt_bpf_awake(b, true);
+	err = kmt_bpf_attach(b);
+
+	if (err)
+		return err;
+	b->start_ns = kmt_monotonic_ns();
+	b->running = true;
+	return 0;
+}
+
+static int bpf_stop(struct kmt_source *src)
+{
+	struct kmt_bpf *b = bpf_of(src);
+
+	if (!b->running)
+		return 0;
+	kmt_bpf_detach(b);
+	b->stop_ns = kmt_monotonic_ns();
+	b->running = false;
+	return 0;
+}
+
+static int bpf_poll(struct kmt_source *src, const struct kmt_sink *sink, int timeout_ms)
+{
+	struct kmt_bpf *b = bpf_of(src);
+	int n;
+
+	if (!b->plan.emit)
+		return nap(b, timeout_ms);
+	n = kmt_bpf_drain(b, sink, !b->running);
+	if (n)
+		return n;
+	if (!b->running)
+		return -ENODATA;
+	/* nobody wakes us: the programs never do, so that an event stays cheap */
+	return nap(b, timeout_ms < KMT_LOOK_EVERY_MS ? timeout_ms : KMT_LOOK_EVERY_MS);
+}
+
+static int bpf_snapshot(struct kmt_source *src, const struct kmt_sink *sink)
+{
+	return kmt_bpf_snapshot(bpf_of(src), sink);
+}
+
+static void bpf_quality(struct kmt_source *src, struct kmt_quality *q)
+{
+	struct kmt_bpf *b = bpf_of(src);
+	struct utsname u;
+	uint64_t allocs, frees;
+	uint64_t end = b->stop_ns ? b->stop_ns : kmt_monotonic_ns();
+
+	snprintf(q->source, sizeof(q->source), "bpf");
+	snprintf(q->mode, sizeof(q->mode), b->plan.emit ? "streamed" : "counted");
+	if (!uname(&u))
+		snprintf(q->kernel, sizeof(q->kernel), "%s", u.release);
+	q->window_ns = b->start_ns ? end - b->start_ns : 0;
+	q->lost[KMT_LOSS_RING] = kmt_bpf_count(b, KMT_CNT_LOST_RING);
+	q->lost[KMT_LOSS_SITES] = kmt_bpf_count(b, KMT_CNT_LOST_SITES);
+	q->lost[KMT_LOSS_OBJECTS] = kmt_bpf_count(b, KMT_CNT_LOST_OBJECTS);
+	q->lost[KMT_LOSS_STACKS] = kmt_bpf_count(b, KMT_CNT_LOST_STACKS);
+	q->lost[KMT_LOSS_CACHES] = kmt_bpf_lost_caches(b);
+	q->recursion_misses = kmt_bpf_recursion_misses(b);
+	q->frees_before_start = kmt_bpf_count(b, KMT_CNT_FREES_UNKNOWN);
+	q->untraced_frees = kmt_bpf_count(b, KMT_CNT_UNTRACED_FREES);
+	q->failed_allocations = kmt_bpf_count(b, KMT_CNT_FAILED_ALLOCS);
+	q->null_frees = kmt_bpf_count(b, KMT_CNT_NULL_FREES);
+	q->filtered = kmt_bpf_count(b, KMT_CNT_FILTERED);
+	q->own = kmt_bpf_count(b, KMT_CNT_OWN);
+	q->lost_unknown = kmt_bpf_follow_lost(b);	/* children that could not be followed */
+	kmt_bpf_totals(b, &allocs, &frees);
+	q->events = allocs + frees + q->frees_before_start + q->failed_allocations;
+	q->table_bytes = b->plan.total_bytes;
+	q->objects_capacity = b->plan.track ? (uint64_t)b->plan.buckets * KMT_BUCKET_WAYS : 0;
+	q->clock_resolution_ns = b->plan.emit ? 1 : 1 << KMT_TIME_UNIT_SHIFT;
+}
+
+const struct kmt_source_ops kmt_source_bpf = {
+	.name = "bpf",
+	.help = "raw tracepoints through BPF: counted in the kernel, or streamed",
+	.live = true,
+	.counted = true,
+	.open = bpf_open,
+	.start = bpf_start,
+	.poll = bpf_poll,
+	.stop = bpf_stop,
+	.snapshot = bpf_snapshot,
+	.quality = bpf_quality,
+	.close = bpf_close,
+};

@@ -1,0 +1,529 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Loads, sizes and attaches the BPF programs and maps their tables: the only
+ * user of libbpf on the tracing path and the only includer of the skeleton.
+ */
+#include "source/bpf_priv.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/cpus.h"
+#include "base/err.h"
+#include "kmemtrace.skel.h"
+
+#define KMT_LINKS_MAX 16
+
+struct kmt_bpf_load {
+	struct kmemtrace_bpf *skel;
+	struct bpf_program *prog[KMT_PROG_MAX];	/* chosen, NULL = this kernel has no such event */
+	struct bpf_link *links[KMT_LINKS_MAX];
+	int n_links;
+	void *tables;
+	size_t tables_len;
+	int cgroup_fd;
+};
+
+/* libbpf's own words are kept for the error line; its printer is process-wide by design. */
+static __thread char libbpf_said[200];
+
+static int remember(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	if (level == LIBBPF_WARN && !libbpf_said[0]) {
+		vsnprintf(libbpf_said, sizeof(libbpf_said), fmt, ap);
+		libbpf_said[strcspn(libbpf_said, "\n")] = '\0';
+	}
+	return 0;
+}
+
+/* ---- argument positions from BTF ---- */
+
+static const char *type_name(const struct btf *btf, uint32_t id)
+{
+	const struct btf_type *t = btf__type_by_id(btf, id);
+
+	while (t && (btf_is_mod(t) || btf_is_ptr(t)))
+		t = btf__type_by_id(btf, t->type);
+	return t ? btf__name_by_offset(btf, t->name_off) : "";
+}
+
+/* The prototype of a raw tracepoint: typedef btf_trace_<event>, a pointer to function. */
+static const struct btf_type *event_proto(const struct btf *btf, const char *event)
+{
+	char name[64];
+	const struct btf_type *t;
+	int id;
+
+	snprintf(name, sizeof(name), "btf_trace_%s", event);
+	id = btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF);
+	if (id < 0)
+		return NULL;
+	t = btf__type_by_id(btf, id);
+	t = t ? btf__type_by_id(btf, t->type) : NULL;
+	t = t && btf_is_ptr(t) ? btf__type_by_id(btf, t->type) : NULL;
+	return t && btf_is_func_proto(t) ? t : NULL;
+}
+
+/* Where an alloc event passes what. Parameter 0 is the tracepoint's own data pointer. */
+static void find_args(const struct btf *btf, const struct btf_type *proto, struct kmt_args *at)
+{
+	const struct btf_param *p = btf_params(proto);
+	int n = btf_vlen(proto);
+
+	memset(at, KMT_ARG_NONE, sizeof(*at));
+	for (int i = 3; i < n && i - 1 <= 6; i++) {
+		const char *name = type_name(btf, p[i].type);
+		uint8_t arg = i - 1;
+
+		if (!strcmp(name, "kmem_cache"))
+			at->cache = arg;
+		else if (!strcmp(name, "gfp_t"))
+			at->gfp = arg;
+		else if (!strcmp(name, "int"))
+			at->node = arg;
+		else if (at->req == KMT_ARG_NONE)
+			at->req = arg;
+		else if (at->alloc == KMT_ARG_NONE)
+			at->alloc = arg;
+	}
+}
+
+static const struct kmt_args new_kmalloc = { KMT_ARG_NONE, 2, 3, 4, 5 };
+static const struct kmt_args new_cache = { 2, KMT_ARG_NONE, KMT_ARG_NONE, 3, 4 };
+
+/* Sets the argument positions; true if all are those of 6.1 and later. */
+static bool set_args(const struct btf *btf, struct kmemtrace_bpf__rodata *r, bool has[KMT_PROG_MAX])
+{
+	struct { const char *event; enum kmt_prog prog; struct kmt_args *at; } alloc[] = {
+		{ "kmalloc", KMT_PROG_KMALLOC, &r->kmt_args_kmalloc },
+		{ "kmalloc_node", KMT_PROG_KMALLOC_NODE, &r->kmt_args_kmalloc_node },
+		{ "kmem_cache_alloc", KMT_PROG_CACHE_ALLOC, &r->kmt_args_cache },
+		{ "kmem_cache_alloc_node", KMT_PROG_CACHE_ALLOC_NODE, &r->kmt_args_cache_node },
+	};
+	const struct btf_type *proto;
+
+	for (size_t i = 0; i < sizeof(alloc) / sizeof(alloc[0]); i++) {
+		proto = event_proto(btf, alloc[i].event);
+		has[alloc[i].prog] = proto != NULL;
+		if (proto)
+			find_args(btf, proto, alloc[i].at);
+	}
+	has[KMT_PROG_KFREE] = has[KMT_PROG_CACHE_FREE] = true;
+	proto = event_proto(btf, "kmem_cache_free");
+	if (proto && btf_vlen(proto) > 3 &&
+	    !strcmp(type_name(btf, btf_params(proto)[3].type), "kmem_cache"))
+		r->kmt_arg_free_cache = 2;
+	return !has[KMT_PROG_KMALLOC_NODE] && !has[KMT_PROG_CACHE_ALLOC_NODE] &&
+	       r->kmt_arg_free_cache == 2 &&
+	       !memcmp(&r->kmt_args_kmalloc, &new_kmalloc, sizeof(new_kmalloc)) &&
+	       !memcmp(&r->kmt_args_cache, &new_cache, sizeof(new_cache));
+}
+
+/* The fast programs' suffix for what this run does; NULL: only the general ones can. */
+static const char *fast_mode(uint32_t flags)
+{
+	switch (flags & ~KMT_F_OWN_SHARD) {
+	case KMT_F_COUNT:
+		return "count";
+	case KMT_F_COUNT | KMT_F_TRACK:
+		return "track";
+	case KMT_F_EMIT:
+		return "emit";
+	}
+	return NULL;
+}
+
+/* Choose one program for each event of this kernel. */
+static int choose_programs(struct kmt_bpf *b, const struct btf *btf)
+{
+	static const char *const base[KMT_PROG_MAX] = {
+		"kmt_kmalloc", "kmt_kmalloc_node", "kmt_cache_alloc", "kmt_cache_alloc_node",
+		"kmt_kfree", "kmt_cache_free",
+	};
+	struct kmemtrace_bpf__rodata *r = b->load->skel->rodata;
+	/* the kfunc that names a kmalloc's cache: take the program that calls it */
+	bool ask = btf__find_by_name_kind(btf, "bpf_get_kmem_cache", BTF_KIND_FUNC) >= 0;
+	bool has[KMT_PROG_MAX] = { 0 };
+	const char *fast = set_args(btf, r, has) ? fast_mode(r->kmt_flags) : NULL;
+
+	for (int i = 0; i < KMT_PROG_MAX; i++) {
+		char name[64];
+
+		if (!has[i])
+			continue;
+		snprintf(name, sizeof(name), "%s%s%s%s", base[i],
+			 i == KMT_PROG_KMALLOC && ask ? "_cache" : "", fast ? "_" : "",
+			 fast ? fast : "");
+		b->load->prog[i] = bpf_object__find_program_by_name(b->load->skel->obj, name);
+		if (!b->load->prog[i])
+			return kmt_err(-ENOENT, "BPF program %s is missing", name);
+		bpf_program__set_autoload(b->load->prog[i], true);
+	}
+	return 0;
+}
+
+/* ---- sizes, knobs ---- */
+
+static int set_sizes(struct kmt_bpf *b)
+{
+	struct kmemtrace_bpf *s = b->load->skel;
+	const struct kmt_bpf_plan *p = &b->plan;
+	int err;
+
+	err = bpf_map__set_value_size(s->maps.kmt_tables, p->table_bytes);
+	err = err ? err : bpf_map__set_max_entries(s->maps.kmt_scratch, p->stacks > 1 ?
+						   p->cpus * KMT_PROG_MAX : 1);
+	err = err ? err : bpf_map__set_max_entries(s->maps.kmt_rings, p->cpus);
+	if (!b->opts.filter || !(b->opts.filter->n_tgid || b->opts.filter->follow))
+		err = err ? err : bpf_map__set_max_entries(s->maps.kmt_tgids, 1);
+	return err ? kmt_err_errno(err, "cannot size the BPF maps") : 0;
+}
+
+static void set_places(const struct kmt_bpf_plan *p, struct kmemtrace_bpf__rodata *r)
+{
+	r->kmt_cpus = p->cpus;
+	r->kmt_cpu_stride = p->cpu_stride;
+	r->kmt_shard_stride = p->shard_stride;
+	r->kmt_at_sites = p->at_sites;
+	r->kmt_at_lifetimes = p->at_lifetimes;
+	r->kmt_at_caches = p->at_caches;
+	r->kmt_at_stacks = p->at_stacks;
+	r->kmt_at_objects = p->at_objects;
+	r->kmt_sites_mask = p->sites - 1;
+	r->kmt_caches_mask = p->caches - 1;
+	r->kmt_stacks_mask = p->stacks - 1;
+	r->kmt_buckets = p->buckets;
+	r->kmt_shard_mask = p->shards - 1;
+}
+
+static uint32_t filter_flags(const struct kmt_filter *f)
+{
+	if (!f || kmt_filter_empty(f))
+		return 0;
+	return KMT_F_FILTER | (f->cache.n || f->cache_not.n ? KMT_F_CACHE : 0) |
+	       (f->site.n || f->module.n ? KMT_F_SITE : 0) |
+	       (f->size_min || f->size_max ? KMT_F_SIZE : 0) | (f->task.n ? KMT_F_TASK : 0) |
+	       (f->n_pid ? KMT_F_PID : 0) | (f->n_tgid || f->follow ? KMT_F_TGID : 0) |
+	       (f->cgroup ? KMT_F_CGROUP : 0);
+}
+
+static uint32_t flags_of(const struct kmt_bpf *b)
+{
+	const struct kmt_bpf_plan *p = &b->plan;
+
+	return (p->count ? KMT_F_COUNT : 0) | (p->track ? KMT_F_TRACK : 0) |
+	       (p->emit ? KMT_F_EMIT : 0) | (p->tail ? KMT_F_TAIL : 0) |
+	       (p->stacks > 1 ? KMT_F_STACK : 0) |
+	       (b->opts.key == KMT_BY_STACK ? KMT_F_BY_STACK : 0) |
+	       (b->opts.key == KMT_BY_TASK ? KMT_F_BY_TASK : 0) |
+	       (p->shards >= p->cpus ? KMT_F_OWN_SHARD : 0) | filter_flags(b->opts.filter);
+}
+
+static void set_knobs(struct kmt_bpf *b)
+{
+	struct kmemtrace_bpf__rodata *r = b->load->skel->rodata;
+	const struct kmt_filter *f = b->opts.filter;
+
+	set_places(&b->plan, r);
+	r->kmt_flags = flags_of(b);
+	r->kmt_temporary = (b->opts.temporary_ns ? b->opts.temporary_ns : 1000000) >>
+			   KMT_TIME_UNIT_SHIFT;
+	if (!f)
+		return;
+	r->kmt_size_min = f->size_min;
+	r->kmt_size_max = f->size_max ? f->size_max : UINT64_MAX;
+}
+
+static void set_gfp(struct kmt_bpf *b)
+{
+	struct kmemtrace_bpf__rodata *r = b->load->skel->rodata;
+
+	kmt_kmalloc_gfp_running(&b->kmalloc_gfp);
+	r->kmt_gfp_account = b->kmalloc_gfp.account;
+	r->kmt_gfp_reclaimable = b->kmalloc_gfp.reclaimable;
+	r->kmt_gfp_dma = b->kmalloc_gfp.dma;
+}
+
+/* ---- after the load: who we are, filters, rings, mappings ---- */
+
+/* The idle task's number is 0, so "nobody" must be another one. */
+static int learn_own(struct kmt_bpf *b)
+{
+	struct kmemtrace_bpf *s = b->load->skel;
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+
+	s->bss->kmt_own_tgid = UINT32_MAX;
+	if (b->opts.own)
+		return 0;
+	if (bpf_prog_test_run_opts(bpf_program__fd(s->progs.kmt_whoami), &opts) ||
+	    s->bss->kmt_own_tgid == UINT32_MAX)
+		s->bss->kmt_own_tgid = getpid();
+	return 0;
+}
+
+static int push_filters(struct kmt_bpf *b)
+{
+	const struct kmt_filter *f = b->opts.filter;
+	struct kmemtrace_bpf *s = b->load->skel;
+	_cleanup_free_ struct kmt_filter_tables *t = NULL;
+	uint32_t zero = 0, one = 1;
+	int err;
+
+	if (!f || kmt_filter_empty(f))
+		return 0;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return kmt_err_errno(-ENOMEM, "filter tables");
+	err = kmt_bpf_filter_tables(&b->opts, t);
+	if (err)
+		return err;
+	err = bpf_map_update_elem(bpf_map__fd(s->maps.kmt_filters), &zero, t, BPF_ANY);
+	for (size_t i = 0; !err && i < f->n_tgid; i++)
+		err = bpf_map_update_elem(bpf_map__fd(s->maps.kmt_tgids), &f->tgid[i], &one,
+					  BPF_ANY);
+	if (err)
+		return kmt_err_errno(err, "cannot write the filters");
+	if (!f->cgroup)
+		return 0;
+	b->load->cgroup_fd = open(f->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (b->load->cgroup_fd < 0)
+		return kmt_err_errno(-errno, "cannot open cgroup '%s'", f->cgroup);
+	err = bpf_map_update_elem(bpf_map__fd(s->maps.kmt_cgroup), &zero, &b->load->cgroup_fd,
+				  BPF_ANY);
+	return err ? kmt_err(-EINVAL, "'%s' is no cgroup v2 directory", f->cgroup) : 0;
+}
+
+static int map_tables(struct kmt_bpf *b)
+{
+	const struct kmt_bpf_plan *p = &b->plan;
+	size_t page = sysconf(_SC_PAGESIZE);
+
+	b->load->tables_len = (p->table_bytes + page - 1) & ~(page - 1);
+	b->load->tables = mmap(NULL, b->load->tables_len, PROT_READ, MAP_SHARED,
+			       bpf_map__fd(b->load->skel->maps.kmt_tables), 0);
+	if (b->load->tables == MAP_FAILED) {
+		b->load->tables = NULL;
+		return kmt_err_errno(-errno, "cannot map the BPF tables");
+	}
+	b->tables = b->load->tables;
+	b->sites = (const void *)(b->tables + p->at_sites);
+	b->lifetimes = b->tables + p->at_lifetimes;
+	b->caches = (const void *)(b->tables + p->at_caches);
+	b->stacks = (const void *)(b->tables + p->at_stacks);
+	b->objects = (const void *)(b->tables + p->at_objects);
+	return 0;
+}
+
+/* Layout of a BPF ring: consumer page, producer page, then the data twice. */
+static int map_ring(struct kmt_bpf_ring *r)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	void *p;
+
+	p = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
+	if (p == MAP_FAILED)
+		return kmt_err_errno(-errno, "cannot map a ring");
+	r->consumer = p;
+	p = mmap(NULL, page + 2 * r->size, PROT_READ, MAP_SHARED, r->fd, page);
+	if (p == MAP_FAILED)
+		return kmt_err_errno(-errno, "cannot map a ring of %llu bytes",
+				     (unsigned long long)r->size);
+	r->producer = p;
+	r->data = (const uint8_t *)p + page;
+	return 0;
+}
+
+static void unmap_rings(struct kmt_bpf *b)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+
+	for (size_t i = 0; i < b->n_rings; i++) {
+		struct kmt_bpf_ring *r = &b->rings[i];
+
+		if (r->consumer)
+			munmap(r->consumer, page);
+		if (r->producer)
+			munmap((void *)r->producer, page + 2 * r->size);
+		if (r->fd >= 0)
+			close(r->fd);
+	}
+	free(b->rings);
+	free(b->heap);
+	b->rings = NULL;
+	b->heap = NULL;
+	b->n_rings = 0;
+}
+
+/* One ring per online CPU; a CPU that comes later has none, its events count as lost. */
+static int make_ring(void *ctx, uint32_t cpu)
+{
+	struct kmt_bpf *b = ctx;
+	struct kmt_bpf_ring *r = &b->rings[b->n_rings];
+	int err;
+
+	if (cpu >= b->plan.cpus)
+		return 0;
+	r->cpu = cpu;
+	r->size = b->plan.ring_bytes;
+	r->fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "kmt_ring", 0, 0, r->size, NULL);
+	if (r->fd < 0)
+		return kmt_err_errno(r->fd, "cannot make a ring of %llu bytes",
+				     (unsigned long long)r->size);
+	b->n_rings++;
+	err = map_ring(r);
+	if (!err && bpf_map_update_elem(bpf_map__fd(b->load->skel->maps.kmt_rings), &cpu, &r->fd,
+					BPF_ANY))
+		err = kmt_err_errno(-errno, "cannot install a ring");
+	return err;
+}
+
+static int make_rings(struct kmt_bpf *b)
+{
+	int err;
+
+	if (!b->plan.ring_bytes)
+		return 0;
+	b->rings = calloc(b->plan.cpus, sizeof(*b->rings));
+	b->heap = calloc(b->plan.cpus, sizeof(struct kmt_bpf_ring *));
+	if (!b->rings || !b->heap)
+		return kmt_err_errno(-ENOMEM, "rings");
+	err = kmt_cpus_file("/sys/devices/system/cpu/online", make_ring, b);
+	return err < 0 ? err : 0;
+}
+
+static int explain_load_error(int err)
+{
+	if (err == -EPERM)
+		return kmt_err(err, "the kernel refuses to load BPF programs: needs root, or "
+			       "CAP_BPF and CAP_PERFMON (see 'kmemtrace doctor')");
+	if (err == -ENOMEM)
+		return kmt_err(err, "no memory for the BPF tables; try smaller --objects or --sites");
+	return kmt_err(err, "cannot load the BPF programs: %s",
+		       libbpf_said[0] ? libbpf_said : strerror(-err));
+}
+
+int kmt_bpf_load(struct kmt_bpf *b)
+{
+	struct kmemtrace_bpf *s;
+	struct btf *btf;
+	int err;
+
+	libbpf_set_print(remember);
+	libbpf_said[0] = '\0';
+	b->load = calloc(1, sizeof(*b->load));
+	if (!b->load)
+		return kmt_err_errno(-ENOMEM, "BPF source");
+	b->load->cgroup_fd = -1;
+	btf = btf__load_vmlinux_btf();
+	if (!btf)
+		return kmt_err(-ENOENT, "this kernel has no BTF (/sys/kernel/btf/vmlinux)");
+	b->load->skel = s = kmemtrace_bpf__open();
+	if (!s) {
+		err = explain_load_error(-errno);
+		goto out;
+	}
+	bpf_program__set_autoload(s->progs.kmt_whoami, true);
+	bpf_program__set_autoload(s->progs.kmt_fork, b->opts.filter && b->opts.filter->follow);
+	set_gfp(b);
+	set_knobs(b);
+	err = choose_programs(b, btf);
+	err = err ? err : set_sizes(b);
+	if (err)
+		goto out;
+	err = kmemtrace_bpf__load(s);
+	if (err) {
+		err = explain_load_error(err);
+		goto out;
+	}
+	err = learn_own(b);
+	err = err ? err : push_filters(b);
+	err = err ? err : map_tables(b);
+	err = err ? err : make_rings(b);
+out:
+	btf__free(btf);
+	return err;
+}
+
+void kmt_bpf_unload(struct kmt_bpf *b)
+{
+	if (!b->load)
+		return;
+	kmt_bpf_detach(b);
+	unmap_rings(b);
+	if (b->load->tables)
+		munmap(b->load->tables, b->load->tables_len);
+	kmemtrace_bpf__destroy(b->load->skel);
+	if (b->load->cgroup_fd >= 0)
+		close(b->load->cgroup_fd);
+	free(b->load);
+	b->load = NULL;
+}
+
+/* Frees first: an allocation seen without its free would look like a leak. */
+int kmt_bpf_attach(struct kmt_bpf *b)
+{
+	struct bpf_program **p = b->load->prog;
+	struct bpf_program *order[] = {
+		b->load->skel->progs.kmt_fork, p[KMT_PROG_KFREE], p[KMT_PROG_CACHE_FREE],
+		p[KMT_PROG_KMALLOC], p[KMT_PROG_KMALLOC_NODE], p[KMT_PROG_CACHE_ALLOC],
+		p[KMT_PROG_CACHE_ALLOC_NODE],
+	};
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		struct bpf_link *link;
+
+		if (!order[i] || !bpf_program__autoload(order[i]))
+			continue;
+		link = bpf_program__attach(order[i]);
+		if (!link) {
+			int err = -errno;
+
+			kmt_bpf_detach(b);
+			return kmt_err_errno(err, "cannot attach to tracepoint of %s",
+					     bpf_program__name(order[i]));
+		}
+		b->load->links[b->load->n_links++] = link;
+	}
+	return 0;
+}
+
+/* The reverse order: allocations first, so that the last allocations still find their free. */
+void kmt_bpf_detach(struct kmt_bpf *b)
+{
+	while (b->load->n_links > 0)
+		bpf_link__destroy(b->load->links[--b->load->n_links]);
+}
+
+uint64_t kmt_bpf_recursion_misses(const struct kmt_bpf *b)
+{
+	struct bpf_program *p;
+	uint64_t n = 0;
+
+	bpf_object__for_each_program(p, b->load->skel->obj) {
+		struct bpf_prog_info info = {};
+		uint32_t len = sizeof(info);
+
+		if (bpf_program__fd(p) >= 0 &&
+		    !bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len))
+			n += info.recursion_misses;
+	}
+	return n;
+}
+
+void kmt_bpf_awake(struct kmt_bpf *b, bool awake)
+{
+	if (b->load && b->load->skel && b->load->skel->bss)
+		__atomic_store_n(&b->load->skel->bss->kmt_awake, awake, __ATOMIC_SEQ_CST);
+}
+
+uint64_t kmt_bpf_follow_lost(const struct kmt_bpf *b)
+{
+	return b->load->skel->bss ? b->load->skel->bss->kmt_follow_lost : 0;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Shared by the bpf*.c files of the BPF source; nobody else includes it. */
+#ifndef KMT_SOURCE_BPF_PRIV_H
+#define KMT_SOURCE_BPF_PRIV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kmt/wire.h"
+#include "source/kmalloc_names.h"
+#include "source/source.h"
+
+struct kmt_gfp_names;
+
+/* Rows of every table, decided before anything is loaded. */
+struct kmt_bpf_plan {
+	uint32_t cpus;		/* possible CPUs */
+	uint32_t sites;		/* power of two */
+	uint32_t caches;	/* power of two */
+	uint32_t stacks;	/* power of two, 1 = not kept */
+	uint32_t buckets;	/* multiple of KMT_GROUP, or less than one group */
+	uint32_t shards;	/* of the lifetime table, power of two */
+	uint64_t ring_bytes;	/* per online CPU, power of two; 0 = no stream */
+	/* the tables' places in one map element: see bpf/maps.bpf.h */
+	uint64_t cpu_stride, shard_stride;
+	uint64_t at_sites, at_lifetimes, at_caches, at_stacks, at_objects, table_bytes;
+	uint64_t total_bytes;	/* tables and rings together */
+	bool	 count, track, emit, tail;
+};
+
+/* What the plan depends on. */
+struct kmt_bpf_machine {
+	uint64_t ram_bytes;
+	uint32_t possible_cpus, online_cpus;
+	uint64_t slab_objects;	/* active objects now, 0 unknown */
+	uint32_t page_size;
+};
+
+/* Pure: sizes from options and machine; -EINVAL with the limit in the text when absurd. */
+int kmt_bpf_make_plan(const struct kmt_source_opts *o, const struct kmt_bpf_machine *m,
+		      struct kmt_bpf_plan *ret);
+
+struct kmt_bpf_ring {
+	int fd;
+	const uint8_t *data;	/* mapped twice in a row, so records never wrap */
+	unsigned long *consumer;	/* ours to write */
+	const unsigned long *producer;
+	uint64_t size;
+	uint64_t pos;		/* next record to hand on */
+	uint64_t end;		/* producer position at the last look */
+	uint64_t last_ns;	/* time of the last record handed on */
+	uint32_t cpu;
+};
+
+/* The loaded programs and their mapped tables. */
+struct kmt_bpf_load;
+
+struct kmt_bpf {
+	struct kmt_source src;
+	struct kmt_bpf_plan plan;
+	struct kmt_bpf_load *load;
+	const uint8_t *tables;		/* the whole element, mapped; the rest points into it */
+	const struct kmt_site_row *sites;
+	const uint8_t *lifetimes;	/* plan.shard_stride bytes per shard */
+	const struct kmt_bucket *objects;
+	const struct kmt_wire_cache *caches;
+	const struct kmt_stack *stacks;
+	struct kmt_bpf_ring *rings;
+	size_t n_rings;
+	struct kmt_bpf_ring **heap;	/* rings with a record ready, by time */
+	size_t n_heap;
+	struct kmt_kmalloc_names *kmalloc_names;
+	struct kmt_kmalloc_gfp kmalloc_gfp;
+	struct kmt_source_opts opts;	/* as given; borrowed pointers */
+	uint64_t start_ns, stop_ns;	/* 0 = not yet */
+	bool running;
+	uint64_t told[KMT_LOSS_MAX];	/* losses told to the sink so far */
+};
+
+/* bpf_load.c: the only user of libbpf */
+int kmt_bpf_load(struct kmt_bpf *b);
+void kmt_bpf_unload(struct kmt_bpf *b);
+int kmt_bpf_attach(struct kmt_bpf *b);
+void kmt_bpf_detach(struct kmt_bpf *b);
+uint64_t kmt_bpf_recursion_misses(const struct kmt_bpf *b);
+/* Before and after the tool sleeps: while it does, no event can be its own. */
+void kmt_bpf_awake(struct kmt_bpf *b, bool awake);
+uint64_t kmt_bpf_follow_lost(const struct kmt_bpf *b);
+
+/* bpf_filter.c: the filter in the kernel's form; globs have fnmatch()'s meaning */
+int kmt_bpf_glob_compile(const char *text, struct kmt_glob *ret);
+int kmt_bpf_filter_tables(const struct kmt_source_opts *o, struct kmt_filter_tables *t);
+
+/* bpf_tables.c */
+uint64_t kmt_bpf_count(const struct kmt_bpf *b, enum kmt_wire_counter c);
+/* All allocations and frees seen; frees of objects that are not in the table apart. */
+void kmt_bpf_totals(const struct kmt_bpf *b, uint64_t *ret_allocs, uint64_t *ret_frees);
+uint64_t kmt_bpf_lost_caches(const struct kmt_bpf *b);
+const struct kmt_wire_cache *kmt_bpf_cache(const struct kmt_bpf *b, uint64_t ptr);
+int kmt_bpf_snapshot(struct kmt_bpf *b, const struct kmt_sink *sink);
+
+/* bpf_ring.c: merge the rings; number of records or negative errno */
+int kmt_bpf_drain(struct kmt_bpf *b, const struct kmt_sink *sink, bool final);
+
+uint64_t kmt_monotonic_ns(void);
+
+#endif

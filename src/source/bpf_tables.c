@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Reads the mapped in-kernel tables while the programs run. */
+#include "source/bpf_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "core/snapshot.h"
+
+static const struct kmt_cpu *cpu_at(const struct kmt_bpf *b, uint32_t cpu)
+{
+	return (const void *)(b->tables + cpu * b->plan.cpu_stride);
+}
+
+static const struct kmt_site_cpu *hot_at(const struct kmt_bpf *b, uint32_t cpu, uint32_t site)
+{
+	return (const struct kmt_site_cpu *)(cpu_at(b, cpu) + 1) + site;
+}
+
+uint64_t kmt_bpf_count(const struct kmt_bpf *b, enum kmt_wire_counter c)
+{
+	uint64_t n = 0;
+
+	for (uint32_t cpu = 0; cpu < b->plan.cpus; cpu++)
+		for (int p = 0; p < KMT_PROG_MAX; p++)
+			n += cpu_at(b, cpu)->count[p][c];
+	return n;
+}
+
+void kmt_bpf_totals(const struct kmt_bpf *b, uint64_t *ret_allocs, uint64_t *ret_frees)
+{
+	uint64_t allocs = kmt_bpf_count(b, KMT_CNT_ALLOCS), frees = kmt_bpf_count(b, KMT_CNT_FREES);
+
+	for (uint32_t i = 0; b->plan.count && i < b->plan.sites; i++) {
+		const struct kmt_site_row *row = &b->sites[i];
+		/* without an object table only the freeing sites know of frees */
+		bool is_free = row->id.type == KMT_WIRE_FREE_SITE;
+
+		if (!row->id.key)
+			continue;
+		frees += row->cold.frees_other;
+		for (uint32_t cpu = 0; cpu < b->plan.cpus; cpu++) {
+			allocs += hot_at(b, cpu, i)->allocs;
+			if (is_free == !b->plan.track)
+				frees += hot_at(b, cpu, i)->frees;
+		}
+	}
+	*ret_allocs = allocs;
+	*ret_frees = frees;
+}
+
+/* Site rows whose cache found no row in the cache table. */
+uint64_t kmt_bpf_lost_caches(const struct kmt_bpf *b)
+{
+	uint64_t n = kmt_bpf_count(b, KMT_CNT_LOST_CACHES);
+
+	for (uint32_t i = 0; b->plan.count && i < b->plan.sites; i++)
+		n += b->sites[i].id.state && b->sites[i].id.cache && !b->sites[i].id.cache_row;
+	return n;
+}
+
+/* The same hash and probing as kmt_cache_row() in bpf/sites.bpf.h. */
+const struct kmt_wire_cache *kmt_bpf_cache(const struct kmt_bpf *b, uint64_t ptr)
+{
+	uint32_t at = ((ptr * 0x9e3779b97f4a7c15ull) | 1) >> 40;
+
+	for (uint32_t i = 0; i < 16; i++) {
+		const struct kmt_wire_cache *c = &b->caches[(at + i) & (b->plan.caches - 1)];
+
+		if (c->ptr == ptr)
+			return c->state == KMT_SITE_READY ? c : NULL;
+		if (!c->ptr)
+			return NULL;
+	}
+	return NULL;
+}
+
+static void read_counts(const struct kmt_bpf *b, uint32_t i, struct kmt_counts *ret)
+{
+	const struct kmt_site_row *row = &b->sites[i];
+	const struct kmt_site_cold *cold = &row->cold;
+	const uint64_t given = row->id.bytes_alloc;
+	uint64_t slack = 0, slack_freed, slack_lost;
+	struct kmt_counts c = { 0 };
+
+	/*
+	 * What ends is read before what begins, so that frees never exceed
+	 * allocations, and slack before the events it belongs to, so that it
+	 * never exceeds their bytes.
+	 */
+	slack_freed = __atomic_load_n(&cold->slack_other, __ATOMIC_ACQUIRE) +
+		      __atomic_load_n(&cold->slack_untraced, __ATOMIC_ACQUIRE);
+	slack_lost = __atomic_load_n(&cold->slack_lost, __ATOMIC_ACQUIRE);
+	for (uint32_t cpu = 0; cpu < b->plan.cpus; cpu++) {
+		const struct kmt_site_cpu *h = hot_at(b, cpu, i);
+
+		slack_freed += __atomic_load_n(&h->slack_freed, __ATOMIC_ACQUIRE);
+		c.frees += __atomic_load_n(&h->frees, __ATOMIC_ACQUIRE);
+		c.cross_cpu_frees += h->cross_cpu_frees;
+		c.temporary += h->temporary;
+	}
+	c.frees += __atomic_load_n(&cold->frees_other, __ATOMIC_ACQUIRE);
+	c.cross_cpu_frees += cold->cross_cpu_other;
+	c.temporary += cold->temporary_other;
+	c.untraced_frees = cold->untraced_frees;
+	c.untracked = cold->lost_objects;
+	c.failures = cold->failures;
+	for (uint32_t cpu = 0; cpu < b->plan.cpus; cpu++) {
+		const struct kmt_site_cpu *h = hot_at(b, cpu, i);
+
+		slack += __atomic_load_n(&h->slack, __ATOMIC_ACQUIRE);
+		c.allocs += __atomic_load_n(&h->allocs, __ATOMIC_ACQUIRE);
+	}
+	c.bytes_alloc = c.allocs * given;
+	c.bytes_alloc_freed = (c.frees + c.untraced_frees) * given;
+	c.bytes_alloc_untracked = c.untracked * given;
+	if (row->id.type == KMT_WIRE_CACHE) {	/* constant per object: not summed event by event */
+		c.bytes_req = c.allocs * row->id.bytes_req;
+		c.bytes_req_freed = (c.frees + c.untraced_frees) * row->id.bytes_req;
+		c.bytes_req_untracked = c.untracked * row->id.bytes_req;
+	} else {
+		c.bytes_req = c.bytes_alloc - slack;
+		c.bytes_req_freed = c.bytes_alloc_freed - slack_freed;
+		c.bytes_req_untracked = c.bytes_alloc_untracked - slack_lost;
+	}
+	*ret = c;
+}
+
+static const char *site_cache(const struct kmt_bpf *b, const struct kmt_wire_site *id,
+			      bool *ret_inferred)
+{
+	*ret_inferred = false;
+	if (id->cache_row && b->caches[id->cache_row - 1].state == KMT_SITE_READY)
+		return b->caches[id->cache_row - 1].name;
+	if (id->type != KMT_WIRE_KMALLOC)
+		return NULL;
+	*ret_inferred = true;
+	return kmt_kmalloc_name(b->kmalloc_names, id->bytes_alloc, id->gfp_class);
+}
+
+static void read_site(const struct kmt_bpf *b, uint32_t i, struct kmt_snap_site *s)
+{
+	const struct kmt_wire_site *id = &b->sites[i].id;
+
+	s->index = i;
+	s->gfp = id->gfp;
+	s->key.type = id->type;
+	s->key.call_site = id->call_site;
+	s->key.object_size = id->bytes_req;
+	s->key.size = id->bytes_alloc;
+	s->key.cache = site_cache(b, id, &s->key.cache_inferred);
+	if (b->opts.key == KMT_BY_TASK) {
+		s->key.by_task = true;
+		s->key.tgid = id->who;
+		s->key.comm = id->comm;
+		s->key.call_site = 0;
+	} else if (b->opts.key == KMT_BY_STACK && id->who && id->who <= b->plan.stacks) {
+		const struct kmt_stack *st = &b->stacks[id->who - 1];
+
+		s->key.ips = (const uint64_t *)st->ip;
+		s->key.n_ips = st->depth <= KMT_STACK_DEPTH ? st->depth : 0;
+	}
+	read_counts(b, i, &s->counts);
+	for (uint32_t shard = 0; b->plan.track && shard < b->plan.shards; shard++) {
+		const struct kmt_lifetimes *l =
+			(const struct kmt_lifetimes *)(b->lifetimes + shard * b->plan.shard_stride) + i;
+
+		/* the kernel's unit is 8 of ours; what it cannot tell apart is in bucket 3 */
+		for (int k = 0; k < KMT_LIFETIME_BUCKETS; k++)
+			s->lifetimes[k + 3 < KMT_LIFETIMES ? k + 3 : KMT_LIFETIMES - 1] += l->n[k];
+	}
+}
+
+static void read_free_site(const struct kmt_bpf *b, uint32_t i, struct kmt_snap_free_site *f)
+{
+	const struct kmt_wire_site *id = &b->sites[i].id;
+
+	f->call_site = id->call_site;
+	f->type = id->free_type;
+	for (uint32_t cpu = 0; cpu < b->plan.cpus; cpu++)
+		f->frees += hot_at(b, cpu, i)->frees;
+}
+
+/* One slot: address, facts, and both again, so that a torn pair is never believed. */
+static bool read_slot(const struct kmt_bpf *b, const struct kmt_bucket *bucket, int w,
+		      struct kmt_snap_object *ret)
+{
+	uint64_t addr = __atomic_load_n(&bucket->addr[w], __ATOMIC_ACQUIRE);
+	uint64_t what, born;
+	const struct kmt_wire_site *id;
+
+	if (!addr || (addr & KMT_ADDR_BUSY))
+		return false;
+	what = __atomic_load_n(&bucket->what[w], __ATOMIC_ACQUIRE);
+	born = __atomic_load_n(&bucket->birth[w], __ATOMIC_ACQUIRE);
+	if (__atomic_load_n(&bucket->addr[w], __ATOMIC_ACQUIRE) != addr ||
+	    __atomic_load_n(&bucket->what[w], __ATOMIC_ACQUIRE) != what)
+		return false;
+	ret->site = what >> KMT_WHAT_SITE_SHIFT & KMT_WHAT_SITE_MASK;
+	if (ret->site >= b->plan.sites)
+		return false;
+	id = &b->sites[ret->site].id;
+	ret->addr = addr;
+	ret->bytes_req = id->type == KMT_WIRE_CACHE ? id->bytes_req :
+			 id->bytes_alloc - (what >> KMT_WHAT_SLACK_SHIFT);
+	ret->birth_ns = ((what & KMT_WHAT_TIME_MASK) << 32 | born) << KMT_TIME_UNIT_SHIFT;
+	ret->cpu = what >> KMT_WHAT_CPU_SHIFT & KMT_WHAT_CPU_MASK;
+	return true;
+}
+
+static int each_object(void *ctx, int (*cb)(void *cb_ctx, const struct kmt_snap_object *o),
+		       void *cb_ctx)
+{
+	const struct kmt_bpf *b = ctx;
+
+	for (uint32_t i = 0; i < b->plan.buckets; i++) {
+		for (int w = 0; w < KMT_BUCKET_WAYS; w++) {
+			struct kmt_snap_object o;
+			int err;
+
+			if (!read_slot(b, &b->objects[i], w, &o))
+				continue;
+			err = cb(cb_ctx, &o);
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}
+
+int kmt_bpf_snapshot(struct kmt_bpf *b, const struct kmt_sink *sink)
+{
+	_cleanup_free_ struct kmt_snap_site *sites = NULL;
+	_cleanup_free_ struct kmt_snap_free_site *frees = NULL;
+	struct kmt_snapshot snap = {
+		.now_ns = b->stop_ns ? b->stop_ns : kmt_monotonic_ns(),
+		.each_object = b->plan.track ? each_object : NULL,
+		.objects_ctx = b,
+	};
+	size_t n = 0, n_free = 0;
+
+	for (uint32_t i = 0; i < b->plan.sites; i++)
+		if (b->sites[i].id.state == KMT_SITE_READY)
+			b->sites[i].id.type == KMT_WIRE_FREE_SITE ? n_free++ : n++;
+	sites = calloc(n + 1, sizeof(*sites));
+	frees = calloc(n_free + 1, sizeof(*frees));
+	if (!sites || !frees)
+		return kmt_err_errno(-ENOMEM, "snapshot");
+	for (uint32_t i = 0; i < b->plan.sites; i++) {
+		if (b->sites[i].id.state != KMT_SITE_READY)
+			continue;
+		if (b->sites[i].id.type == KMT_WIRE_FREE_SITE) {
+			if (snap.n_free_sites < n_free)
+				read_free_site(b, i, &frees[snap.n_free_sites++]);
+		} else if (snap.n_sites < n) {
+			read_site(b, i, &sites[snap.n_sites++]);
+		}
+	}
+	snap.sites = sites;
+	snap.free_sites = frees;
+	return sink->snapshot ? sink->snapshot(sink->ctx, &snap) : 0;
+}

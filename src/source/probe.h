@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What this machine allows, found by trying: programs are really loaded and
+ * attached (and taken away again), types are looked up, files are opened.
+ * Kernel versions are never compared.
+ */
+#ifndef KMT_SOURCE_PROBE_H
+#define KMT_SOURCE_PROBE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum kmt_probe_tp {
+	KMT_PROBE_KMALLOC,
+	KMT_PROBE_KMALLOC_NODE,
+	KMT_PROBE_CACHE_ALLOC,
+	KMT_PROBE_CACHE_ALLOC_NODE,
+	KMT_PROBE_KFREE,
+	KMT_PROBE_CACHE_FREE,
+	KMT_PROBE_TP_MAX
+};
+
+/* Name of the tracepoint: "kmalloc", ... */
+const char *kmt_probe_tp_name(enum kmt_probe_tp tp);
+
+struct kmt_probe {
+	uint32_t euid;
+	bool	 cap_sys_admin, cap_bpf, cap_perfmon;
+	char	 lockdown[24];		/* "none", "integrity", "confidentiality"; "" unknown */
+
+	/* 0 or a negative errno: what trying gave */
+	int	 btf;			/* kernel BTF could be read */
+	int	 raw_tp;		/* a raw tracepoint program loads and attaches */
+	int	 raw_tp_load;		/* ... loads (tells which of the two failed) */
+	int	 fentry;		/* a program attaches to a kernel function */
+	int	 fentry_load;
+	int	 cmpxchg;		/* BPF has compare-and-swap */
+	int	 tracefs;		/* mounted or mountable, and events can be switched on */
+	int	 slabinfo;
+	int	 kallsyms;		/* -EPERM: readable, but every address is 0 */
+
+	bool	 tp[KMT_PROBE_TP_MAX];	/* in the BTF; all false without BTF */
+	bool	 kfunc_cache;		/* bpf_get_kmem_cache() */
+	bool	 iter_cache;		/* iterator over struct kmem_cache */
+	bool	 kprobes;
+	bool	 tracefs_mounted;
+	bool	 memcg_memory;		/* RLIMIT_MEMLOCK does not matter to BPF */
+	uint64_t memlock;		/* RLIMIT_MEMLOCK, UINT64_MAX = unlimited */
+};
+
+void kmt_probe(struct kmt_probe *ret);
+
+#endif

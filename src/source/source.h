@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef KMT_SOURCE_SOURCE_H
+#define KMT_SOURCE_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/event.h"
+#include "core/filter.h"
+#include "core/quality.h"
+
+struct kmt_symbols;
+struct kmt_slabs;
+
+enum kmt_mode { KMT_MODE_COUNTED, KMT_MODE_STREAMED };
+enum kmt_key { KMT_BY_SITE, KMT_BY_STACK, KMT_BY_TASK };
+
+struct kmt_source_opts {
+	enum kmt_mode mode;
+	enum kmt_key key;		/* counted mode: what a row of the site table is */
+	const char *path;		/* file sources: what to read ("-" = standard input) */
+	const struct kmt_filter *filter;	/* may be NULL */
+	const struct kmt_symbols *symbols;	/* may be NULL: site filters then fail */
+	const struct kmt_slabs *slabs;		/* may be NULL: no aliases */
+	uint64_t sites;			/* rows of the call-site table, 0 = default 16384 */
+	uint64_t objects;		/* rows of the object table, 0 = from the slab population */
+	bool	 no_objects;		/* do not track objects at all */
+	uint64_t ring_bytes;		/* per CPU, 0 = default */
+	uint64_t temporary_ns;		/* freed sooner than this = temporary, 0 = 1 ms */
+	bool	 want_task;		/* comm in every event */
+	bool	 want_stacks;
+	bool	 want_cache;		/* cache name of kmalloc events too */
+	bool	 want_real_node;
+	bool	 force_objects;		/* streamed: keep the object table although no filter needs it */
+	bool	 own;			/* do not leave kmemtrace's own events out */
+	bool	 realtime;		/* reader at SCHED_FIFO where allowed */
+};
+
+struct kmt_source;
+
+/* A place events come from: one file, one row in sources.def. */
+struct kmt_source_ops {
+	const char *name;	/* "bpf", "tracefs", "legacy" */
+	const char *help;
+	bool live;		/* traces this machine; else reads opts->path */
+	bool counted;		/* can keep the books in the kernel (snapshot()) */
+	/* file sources: do the first bytes look like ours? Reads nothing itself. */
+	bool (*detect)(const void *head, size_t len);
+	/*
+	 * Acquire everything, start nothing. On error nothing is left behind,
+	 * in the kernel or here, and kmt_err_text() has the cause.
+	 */
+	int (*open)(const struct kmt_source_opts *opts, struct kmt_source **ret);
+	/* Switch the events on: frees first. NULL for files. */
+	int (*start)(struct kmt_source *src);
+	/*
+	 * Hand on what is there; wait at most timeout_ms for it. Returns the
+	 * number of events, -ENODATA at the end of a file, -EINTR on a signal,
+	 * or the sink's error.
+	 */
+	int (*poll)(struct kmt_source *src, const struct kmt_sink *sink, int timeout_ms);
+	/* Switch the events off; what is still buffered can be polled. */
+	int (*stop)(struct kmt_source *src);
+	/* counted: hand the current books to sink->snapshot. Works while running. */
+	int (*snapshot)(struct kmt_source *src, const struct kmt_sink *sink);
+	/* Fill in what this source knows (source, losses, misses, ...). */
+	void (*quality)(struct kmt_source *src, struct kmt_quality *q);
+	/* Release everything, also in the kernel; NULL allowed. */
+	void (*close)(struct kmt_source *src);
+};
+
+/* Common head of every source's own struct. */
+struct kmt_source {
+	const struct kmt_source_ops *ops;
+};
+
+extern const struct kmt_source_ops *const kmt_sources[];	/* NULL-terminated */
+const struct kmt_source_ops *kmt_source_find(const char *name);
+/*
+ * The file source whose detect() accepts the first bytes of the file, pipe or
+ * standard input ("-"); nothing of it is consumed. -EINVAL if none does.
+ */
+int kmt_source_for_file(const char *path, const struct kmt_source_ops **ret);
+
+#endif

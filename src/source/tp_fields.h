@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Tracepoint records to kmt_event, by field name.
+ *
+ *   "events/kmem/kmalloc/format" ──(tracefs.c, an importer)──► kmt_tp_field[]
+ *       ──kmt_tp_bind()──► kmt_tp_layout ──kmt_tp_decode(record)──► kmt_event
+ *
+ * Offsets moved in 5.12, 5.19, 6.1 and 6.18 and enterprise kernels carry later
+ * changes on older versions: nothing here knows a kernel version. Whoever read
+ * the format, with whatever library, hands its fields over as plain rows.
+ */
+#ifndef KMT_SOURCE_TP_FIELDS_H
+#define KMT_SOURCE_TP_FIELDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/event.h"
+
+/* One field as the format describes it; the name is only read during bind. */
+struct kmt_tp_field {
+	const char *name;
+	uint32_t offset;
+	uint32_t size;
+	bool	 is_signed;
+	bool	 is_dynamic;	/* __data_loc: the place of a string within the record */
+	bool	 is_relative;	/* __rel_loc: the same, counted from behind the field */
+};
+
+enum kmt_tp_role {
+	KMT_TP_SITE,
+	KMT_TP_PTR,
+	KMT_TP_REQ,
+	KMT_TP_ALLOC,
+	KMT_TP_GFP,
+	KMT_TP_NODE,
+	KMT_TP_NAME,
+	KMT_TP_ROLE_MAX
+};
+
+struct kmt_tp_layout {
+	enum kmt_op op;
+	uint8_t type;			/* enum kmt_type */
+	bool swap;			/* the record's byte order is not ours */
+	bool has[KMT_TP_ROLE_MAX];
+	struct kmt_tp_field field[KMT_TP_ROLE_MAX];	/* names are NULL */
+};
+
+/* Names of the events that are understood, frees first, NULL-terminated. */
+extern const char *const kmt_tp_events[];
+
+/*
+ * Find the fields of an event's record. -ENOENT: no event of ours. -EPROTO: a
+ * field that must be there is missing or has an impossible size.
+ */
+int kmt_tp_bind(const char *event, const struct kmt_tp_field *fields, size_t n,
+		struct kmt_tp_layout *ret);
+
+/*
+ * Fill op, type, call_site, addr, bytes, gfp, node and cache; the rest of *ev
+ * is left alone. 'cache' points into the record. -EBADMSG: the record is
+ * shorter than its fields.
+ */
+int kmt_tp_decode(const struct kmt_tp_layout *l, const void *data, size_t len,
+		  struct kmt_event *ev);
+
+/* One number of a record (1, 2, 4 or 8 bytes); 0 where the record is too short. */
+uint64_t kmt_tp_number(const struct kmt_tp_field *f, bool swap, const void *data, size_t len);
+
+#endif

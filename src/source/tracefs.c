@@ -1,0 +1,795 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The kernel's own trace buffers, for kernels and users that cannot load BPF.
+ *
+ * A private instance, raw pages per CPU, merged by time while they are read:
+ * one page per CPU is at hand, and an event is handed on when every CPU was
+ * read past its time. So memory does not depend on how much is buffered.
+ */
+#include "source/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <kbuffer.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <tracefs.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/fmt.h"
+#include "source/deliver.h"
+#include "source/merge.h"
+#include "source/tasks.h"
+#include "source/tp_fields.h"
+#include "source/tracefs_dir.h"
+
+#define RING_DEFAULT	(8ULL << 20)	/* per CPU */
+#define RING_TOTAL	(256ULL << 20)	/* the default never takes more than this together */
+#define RING_MIN	(64ULL << 10)
+#define LOOK_NS		10000000ULL	/* no wake-ups: look this often, oftener at small rings */
+#define LOOK_MIN_NS	1000000ULL
+#define OWN_NS		100000000ULL	/* look for own new threads this often */
+#define SLACK_NS	1000000ULL	/* an event may be committed that long after its time */
+#define MAX_FIELDS	32
+#define MAX_EVENTS	16
+#define CLONE_THREAD_BIT 0x00010000ULL
+
+/* Bits of common_flags: enum trace_flag_type, the same since 2.6.28. */
+#define FLAG_HARDIRQ	0x08
+#define FLAG_SOFTIRQ	0x10
+#define FLAG_NMI	0x40
+
+enum record { REC_KMEM, REC_STACK, REC_BORN, REC_RENAMED, REC_GONE };
+
+/* Fields of the events that are no allocation: at most three each. */
+static const struct other_event {
+	enum record record;
+	const char *system, *name;
+	const char *field[3];
+} other_events[] = {
+	{ REC_STACK,	"ftrace", "kernel_stack",	{ "caller", "size", NULL } },
+	{ REC_BORN,	"task", "task_newtask",		{ "pid", "comm", "clone_flags" } },
+	{ REC_RENAMED,	"task", "task_rename",		{ "pid", "newcomm", NULL } },
+	{ REC_GONE,	"sched", "sched_process_free",	{ "pid", NULL, NULL } },
+};
+
+struct event {
+	int id;
+	enum record record;
+	struct kmt_tp_layout layout;		/* REC_KMEM */
+	struct kmt_tp_field field[3];		/* the others */
+};
+
+struct cpu {
+	struct kmt_stream st;
+	int fd;
+	void *page;
+	struct kbuffer *kbuf;
+	void *rec;		/* current record within the page, NULL: read the next page */
+	uint64_t rec_ns;
+	uint64_t lost;		/* reported in place */
+};
+
+struct tracefs {
+	struct kmt_source base;
+	struct kmt_source_opts opts;
+	struct kmt_tracefs_dir dir;
+	struct tracefs_instance *instance;
+	struct tep_handle *tep;
+	struct event event[MAX_EVENTS];
+	size_t n_events;
+	struct kmt_tp_field common_type, common_pid, common_flags, common_preempt;
+	struct cpu *cpu;
+	struct kmt_merge merge;
+	size_t n_cpus;
+	size_t page_size;
+	struct kmt_deliver deliver;
+	uint64_t ring_bytes;
+	uint64_t started_ns, stopped_ns;
+	uint64_t next_look_ns, next_own_ns;
+	bool settled;			/* stopped, drained, and losses made up */
+	bool realtime;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+/* ---- formats ------------------------------------------------------------- */
+
+static struct kmt_tp_field from_tep(const struct tep_format_field *f)
+{
+	return (struct kmt_tp_field){
+		.name = f->name, .offset = f->offset, .size = f->size,
+		.is_signed = f->flags & TEP_FIELD_IS_SIGNED,
+		.is_dynamic = f->flags & TEP_FIELD_IS_DYNAMIC,
+		.is_relative = f->flags & TEP_FIELD_IS_RELATIVE,
+	};
+}
+
+/*
+ * Read one format. Only the fields are wanted: the print format, which changes
+ * from kernel to kernel and is not always understood, is replaced by a plain one.
+ */
+static struct tep_event *read_format(struct tracefs *s, const char *system, const char *name)
+{
+	static const char plain[] = "\nprint fmt: \"-\"\n";
+	_cleanup_free_ char *text = tracefs_event_file_read(s->instance, system, name, "format",
+							    NULL);
+	_cleanup_free_ char *cut = NULL;
+	char *end = text ? strstr(text, "\nprint fmt:") : NULL;
+	int len;
+
+	if (!end)
+		return NULL;
+	*end = '\0';
+	len = asprintf(&cut, "%s%s", text, plain);
+	if (len < 0) {
+		cut = NULL;
+		return NULL;
+	}
+	tep_parse_event(s->tep, cut, len, system);
+	return tep_find_event_by_name(s->tep, system, name);
+}
+
+static int bind_kmem(struct tracefs *s, const char *name)
+{
+	struct tep_event *te = read_format(s, "kmem", name);
+	struct kmt_tp_field fields[MAX_FIELDS];
+	struct event *ev = &s->event[s->n_events];
+	size_t n = 0;
+	int err;
+
+	if (!te)
+		return 0;	/* not in this kernel */
+	for (struct tep_format_field *f = te->format.fields; f && n < MAX_FIELDS; f = f->next)
+		fields[n++] = from_tep(f);
+	err = kmt_tp_bind(name, fields, n, &ev->layout);
+	if (err)
+		return err;
+	ev->id = te->id;
+	ev->record = REC_KMEM;
+	s->n_events++;
+	return 1;
+}
+
+/* Not there or not of the known form: done without. */
+static void bind_other(struct tracefs *s, const struct other_event *o)
+{
+	struct tep_event *te = read_format(s, o->system, o->name);
+	struct event *ev = &s->event[s->n_events];
+
+	for (unsigned i = 0; te && i < 3 && o->field[i]; i++) {
+		struct tep_format_field *f = tep_find_field(te, o->field[i]);
+
+		if (!f)
+			return;
+		ev->field[i] = from_tep(f);
+	}
+	if (!te)
+		return;
+	ev->id = te->id;
+	ev->record = o->record;
+	s->n_events++;
+}
+
+static int bind_common(struct tracefs *s)
+{
+	struct tep_event *te = tep_get_first_event(s->tep);
+	const struct {
+		const char *name;
+		struct kmt_tp_field *to;
+	} want[] = {
+		{ "common_type", &s->common_type }, { "common_pid", &s->common_pid },
+		{ "common_flags", &s->common_flags },
+		{ "common_preempt_count", &s->common_preempt },
+	};
+
+	for (size_t i = 0; te && i < sizeof(want) / sizeof(want[0]); i++) {
+		struct tep_format_field *f = tep_find_common_field(te, want[i].name);
+
+		if (f)
+			*want[i].to = from_tep(f);
+	}
+	if (!s->common_type.size || !s->common_pid.size)
+		return kmt_err(-EPROTO, "trace records have no common_type or common_pid");
+	return 0;
+}
+
+static int read_formats(struct tracefs *s)
+{
+	_cleanup_free_ char *header = NULL;
+	bool has[2] = { false, false };
+	int len = 0;
+
+	tep_set_loglevel(TEP_LOG_NONE);
+	s->tep = tep_alloc();
+	if (!s->tep)
+		return kmt_err(-ENOMEM, "no memory for event formats");
+	tep_set_file_bigendian(s->tep, tep_is_bigendian() ? TEP_BIG_ENDIAN : TEP_LITTLE_ENDIAN);
+	tep_set_long_size(s->tep, sizeof(long));
+	header = tracefs_instance_file_read(s->instance, "events/header_page", &len);
+	if (!header)
+		header = tracefs_instance_file_read(NULL, "events/header_page", &len);
+	if (!header || tep_parse_header_page(s->tep, header, len, sizeof(long)))
+		return kmt_err(-EPROTO, "cannot read tracefs events/header_page");
+	s->page_size = tep_get_sub_buffer_size(s->tep);
+	for (size_t i = 0; kmt_tp_events[i]; i++) {
+		int res = bind_kmem(s, kmt_tp_events[i]);
+
+		if (res < 0)
+			return res;
+		if (res)
+			has[s->event[s->n_events - 1].layout.op] = true;
+	}
+	if (!has[KMT_OP_ALLOC] || !has[KMT_OP_FREE])
+		return kmt_err(-ENOENT, "tracefs has no kmem events");
+	for (size_t i = 0; i < sizeof(other_events) / sizeof(other_events[0]); i++)
+		if (other_events[i].record == REC_STACK ? s->opts.want_stacks : !!s->deliver.tasks)
+			bind_other(s, &other_events[i]);
+	return bind_common(s);
+}
+
+static const struct event *find_event(const struct tracefs *s, int id)
+{
+	for (size_t i = 0; i < s->n_events; i++)
+		if (s->event[i].id == id)
+			return &s->event[i];
+	return NULL;
+}
+
+static int read_more(void *ctx, struct kmt_stream *st);
+
+/* ---- the instance -------------------------------------------------------- */
+
+static int write_file(struct tracefs *s, const char *file, const char *text)
+{
+	if (tracefs_instance_file_write(s->instance, file, text) >= 0)
+		return 0;
+	return kmt_err_errno(errno ? -errno : -EIO, "cannot write '%s' to tracefs '%s'", text,
+			     file);
+}
+
+/* What a ring may take if nobody said: 8 MiB per CPU, and bounded together. */
+static uint64_t default_ring(const struct tracefs *s)
+{
+	struct sysinfo si;
+	uint64_t total = RING_TOTAL, each;
+
+	if (!sysinfo(&si) && (uint64_t)si.totalram * si.mem_unit / 256 < total)
+		total = (uint64_t)si.totalram * si.mem_unit / 256;
+	each = total / (s->n_cpus ? s->n_cpus : 1);
+	each = each < RING_DEFAULT ? each : RING_DEFAULT;
+	return each > RING_MIN ? each : RING_MIN;
+}
+
+static int create_instance(struct tracefs *s)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), KMT_TRACEFS_INSTANCE "%d", (int)getpid());
+	errno = 0;
+	s->instance = tracefs_instance_create(name);
+	if (!s->instance)
+		return kmt_err_errno(errno ? -errno : -EIO, "cannot make a trace instance");
+	if (!tracefs_instance_is_new(s->instance)) {
+		tracefs_instance_free(take_ptr(s->instance));
+		return kmt_err(-EBUSY, "trace instance '%s' is in use", name);
+	}
+	return 0;
+}
+
+static int set_up_instance(struct tracefs *s)
+{
+	char kib[32], size[KMT_FMT_LEN];
+	int err;
+
+	s->ring_bytes = s->opts.ring_bytes ? s->opts.ring_bytes : default_ring(s);
+	snprintf(kib, sizeof(kib), "%llu", (unsigned long long)(s->ring_bytes / 1024));
+	err = write_file(s, "tracing_on", "0");
+	if (!err)
+		err = write_file(s, "trace_clock", "mono");
+	/* overwritten events are counted where they are missing; dropped ones only in sum */
+	if (!err)
+		err = write_file(s, "options/overwrite", "1");
+	if (!err && s->opts.want_stacks)
+		err = write_file(s, "options/stacktrace", "1");
+	if (err)
+		return err;
+	err = write_file(s, "buffer_size_kb", kib);
+	return err ? kmt_err_prefix(err, "trace buffer of %s per CPU: ",
+				    kmt_fmt_bytes(size, s->ring_bytes, false)) : 0;
+}
+
+static int open_cpu(struct tracefs *s, struct cpu *c, uint32_t id)
+{
+	char path[64];
+
+	c->st.cpu = id;
+	snprintf(path, sizeof(path), "per_cpu/cpu%u/trace_pipe_raw", id);
+	c->fd = tracefs_instance_file_open(s->instance, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (c->fd < 0)
+		return kmt_err_errno(errno ? -errno : -EIO, "cannot open tracefs '%s'", path);
+	c->page = malloc(s->page_size);
+	c->kbuf = tep_kbuffer(s->tep);
+	if (!c->page || !c->kbuf)
+		return kmt_err(-ENOMEM, "no memory for trace pages");
+	return kmt_cpu_queue_init(&c->st.queue, s->opts.want_stacks);
+}
+
+static int open_cpus(struct tracefs *s)
+{
+	_cleanup_free_ char *path = tracefs_instance_get_file(s->instance, "per_cpu");
+	_cleanup_free_ uint32_t *ids = NULL;
+	size_t n = 0;
+	int err = path ? kmt_tracefs_cpus(path, &ids, &n) : -ENOMEM;
+
+	if (err)
+		return err;
+	s->cpu = calloc(n, sizeof(*s->cpu));
+	s->merge = (struct kmt_merge){ .stream = calloc(n, sizeof(*s->merge.stream)), .n = n,
+				       .read = read_more, .ctx = s };
+	if (!s->cpu || !s->merge.stream)
+		return kmt_err(-ENOMEM, "no memory for %zu CPUs", n);
+	for (size_t i = 0; i < n; i++) {
+		s->cpu[i].fd = -1;
+		s->merge.stream[i] = &s->cpu[i].st;
+	}
+	for (s->n_cpus = 0; !err && s->n_cpus < n; s->n_cpus++)
+		err = open_cpu(s, &s->cpu[s->n_cpus], ids[s->n_cpus]);
+	return err;
+}
+
+static void close_cpus(struct tracefs *s)
+{
+	for (size_t i = 0; i < s->n_cpus; i++) {
+		struct cpu *c = &s->cpu[i];
+
+		if (c->fd >= 0)
+			close(c->fd);
+		if (c->kbuf)
+			kbuffer_free(c->kbuf);
+		free(c->page);
+		kmt_cpu_queue_done(&c->st.queue);
+	}
+	free(s->cpu);
+	free(s->merge.stream);
+}
+
+static int switch_events(struct tracefs *s, const char *on)
+{
+	int err = 0;
+
+	/* the table's order: frees first */
+	for (size_t i = 0; !err && i < s->n_events; i++) {
+		struct tep_event *te = tep_find_event(s->tep, s->event[i].id);
+		char path[128];
+
+		if (s->event[i].record == REC_STACK)
+			continue;	/* an option, not an event to switch on */
+		snprintf(path, sizeof(path), "events/%s/%s/enable", te->system, te->name);
+		err = write_file(s, path, on);
+	}
+	return err;
+}
+
+extern const struct kmt_source_ops kmt_source_tracefs;
+
+/* ---- open, start, stop, close -------------------------------------------- */
+
+static void real_time(struct tracefs *s, bool on)
+{
+	struct sched_param p = { .sched_priority = on ? 1 : 0 };
+
+	if (on == s->realtime)
+		return;
+	/* children (the traced command) start as ordinary processes */
+	if (!sched_setscheduler(0, on ? SCHED_FIFO | SCHED_RESET_ON_FORK : SCHED_OTHER, &p))
+		s->realtime = on;
+}
+
+static void source_close(struct kmt_source *base)
+{
+	struct tracefs *s = (struct tracefs *)base;
+
+	if (!s)
+		return;
+	real_time(s, false);
+	close_cpus(s);
+	if (s->instance) {
+		/* removal switches the events off */
+		tracefs_instance_destroy(s->instance);
+		tracefs_instance_free(s->instance);
+	}
+	if (s->tep)
+		tep_free(s->tep);
+	tracefs_set_tracing_dir(NULL);
+	kmt_tracefs_dir_close(&s->dir);
+	kmt_deliver_done(&s->deliver);
+	free(s);
+}
+
+static int open_tracefs(struct tracefs *s)
+{
+	int err = kmt_tracefs_dir_open(&s->dir);
+
+	if (err)
+		return err;
+	tracefs_set_loglevel(TEP_LOG_NONE);
+	if (tracefs_set_tracing_dir(s->dir.path))
+		return kmt_err(-ENOMEM, "no memory for a path");
+	kmt_tracefs_remove_leftovers(&s->dir);
+	err = create_instance(s);
+	if (!err)
+		err = read_formats(s);
+	if (!err)
+		err = open_cpus(s);
+	return err ? err : set_up_instance(s);
+}
+
+static int source_open(const struct kmt_source_opts *opts, struct kmt_source **ret)
+{
+	struct tracefs *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return kmt_err(-ENOMEM, "no memory for the tracefs source");
+	s->base.ops = &kmt_source_tracefs;
+	s->opts = *opts;
+	s->dir.mount_fd = -1;
+	err = kmt_deliver_init(&s->deliver, opts);
+	if (!err)
+		err = open_tracefs(s);
+	if (err) {
+		source_close(&s->base);
+		return err;
+	}
+	*ret = &s->base;
+	return 0;
+}
+
+static int source_start(struct kmt_source *base)
+{
+	struct tracefs *s = (struct tracefs *)base;
+	int err = switch_events(s, "1");
+
+	if (!err)
+		err = write_file(s, "tracing_on", "1");
+	if (err)
+		return err;
+	s->started_ns = now_ns();
+	/* after the events are on: who is born now is seen by one or the other */
+	if (s->deliver.tasks)
+		err = kmt_tasks_scan(s->deliver.tasks);
+	if (!err && s->opts.realtime)
+		real_time(s, true);
+	return err;
+}
+
+static int source_stop(struct kmt_source *base)
+{
+	struct tracefs *s = (struct tracefs *)base;
+	int err = write_file(s, "tracing_on", "0");
+
+	s->stopped_ns = now_ns();
+	real_time(s, false);
+	switch_events(s, "0");
+	return err;
+}
+
+/* ---- records to nodes ---------------------------------------------------- */
+
+static uint64_t stat_value(const char *text, const char *key)
+{
+	size_t len = strlen(key);
+
+	while (text && *text) {
+		if (!strncmp(text, key, len))
+			return strtoull(text + len, NULL, 10);
+		text = strchr(text, '\n');
+		text = text ? text + 1 : NULL;
+	}
+	return 0;
+}
+
+/* The kernel's own count of what this CPU's buffer had no room for. */
+static uint64_t kernel_lost(struct tracefs *s, const struct cpu *c)
+{
+	_cleanup_free_ char *text = NULL;
+	char path[64];
+
+	snprintf(path, sizeof(path), "per_cpu/cpu%u/stats", c->st.cpu);
+	text = tracefs_instance_file_read(s->instance, path, NULL);
+	return stat_value(text, "overrun: ") + stat_value(text, "commit overrun: ") +
+	       stat_value(text, "dropped events: ");
+}
+
+/*
+ * Events are missing before the page just read. Pages often have no room for
+ * their number (-1); it is taken from the kernel's own count then, so that the
+ * sum over all gaps is never more than that.
+ */
+static void add_gap(struct tracefs *s, struct cpu *c, int missed)
+{
+	uint64_t total = kernel_lost(s, c);
+	uint64_t untold = total > c->lost ? total - c->lost : 0;
+	struct kmt_node *node;
+
+	kmt_cpu_queue_give_up(&c->st.queue);
+	node = kmt_cpu_queue_push(&c->st.queue);
+	node->kind = KMT_NODE_LOST;
+	node->ts_ns = c->rec ? c->rec_ns : kbuffer_timestamp(c->kbuf);
+	node->lost = missed > 0 && (uint64_t)missed < untold ? (uint64_t)missed : untold;
+	c->lost += node->lost;
+}
+
+/* Next page of this CPU; 0: nothing there now. */
+static int next_page(struct tracefs *s, struct cpu *c)
+{
+	ssize_t len = read(c->fd, c->page, s->page_size);
+	unsigned long long ts = 0;
+	int missed;
+
+	if (len <= 0) {
+		/* EAGAIN: empty; anything else: the CPU has no buffer (offline since boot) */
+		c->st.drained = true;
+		return 0;
+	}
+	if (kbuffer_load_subbuffer(c->kbuf, c->page))
+		return kmt_err(-EPROTO, "cannot read a trace page of CPU %u", c->st.cpu);
+	c->rec = kbuffer_read_event(c->kbuf, &ts);
+	c->rec_ns = ts;
+	missed = kbuffer_missed_events(c->kbuf);
+	if (missed)
+		add_gap(s, c, missed);
+	return 1;
+}
+
+static uint64_t number(const struct kmt_tp_field *f, const void *data, size_t len)
+{
+	return kmt_tp_number(f, false, data, len);
+}
+
+/* A fixed array of characters. */
+static void copy_text(char out[KMT_NODE_TEXT], const struct kmt_tp_field *f, const char *data,
+		      size_t len)
+{
+	size_t n = f->size < KMT_NODE_TEXT ? f->size : KMT_NODE_TEXT - 1;
+
+	if ((size_t)f->offset + n > len)
+		n = 0;
+	n = strnlen(data + f->offset, n);
+	memcpy(out, data + f->offset, n);
+	out[n] = '\0';
+}
+
+static uint64_t context(const struct tracefs *s, const void *data, size_t len)
+{
+	return (uint32_t)number(&s->common_pid, data, len) |
+	       (uint64_t)(uint8_t)number(&s->common_flags, data, len) << 32 |
+	       (uint64_t)(uint8_t)number(&s->common_preempt, data, len) << 40;
+}
+
+static int add_kmem(struct tracefs *s, struct cpu *c, const struct event *known, const void *data,
+		    size_t len)
+{
+	struct kmt_event read = { 0 }, *ev;
+	struct kmt_node *node;
+	int err = kmt_tp_decode(&known->layout, data, len, &read);
+
+	if (err)
+		return err;
+	node = kmt_cpu_queue_push(&c->st.queue);
+	node->ev = read;
+	ev = &node->ev;
+	node->ts_ns = c->rec_ns;
+	node->in_irq = number(&s->common_flags, data, len) &
+		       (FLAG_HARDIRQ | FLAG_SOFTIRQ | FLAG_NMI);
+	if (ev->cache)
+		snprintf(node->text, sizeof(node->text), "%s", ev->cache);
+	ev->has_time = true;
+	ev->ts_ns = c->rec_ns;
+	ev->cpu = c->st.cpu;
+	ev->pid = number(&s->common_pid, data, len);
+	ev->real_node = -1;
+	if (s->opts.want_stacks)
+		kmt_cpu_queue_await(&c->st.queue, context(s, data, len));
+	return 0;
+}
+
+static void add_task(struct tracefs *s, struct cpu *c, const struct event *known, const void *data,
+		     size_t len)
+{
+	static const enum kmt_node_kind kinds[] = {
+		[REC_BORN] = KMT_NODE_BORN, [REC_RENAMED] = KMT_NODE_RENAMED,
+		[REC_GONE] = KMT_NODE_GONE,
+	};
+	struct kmt_node *node = kmt_cpu_queue_push(&c->st.queue);
+
+	node->kind = kinds[known->record];
+	node->ts_ns = c->rec_ns;
+	node->ev.pid = number(&s->common_pid, data, len);
+	node->tid = number(&known->field[0], data, len);
+	if (known->record != REC_GONE)
+		copy_text(node->text, &known->field[1], data, len);
+	if (known->record == REC_BORN)
+		node->is_thread = number(&known->field[2], data, len) & CLONE_THREAD_BIT;
+}
+
+/*
+ * The format declares eight frames; how many there are says the size field,
+ * and the record's length how many of them can be.
+ */
+static void add_stack(struct tracefs *s, struct cpu *c, const struct event *known, const void *data,
+		      size_t len)
+{
+	const struct kmt_tp_field *caller = &known->field[0];
+	size_t n = number(&known->field[1], data, len);
+	size_t room = len > caller->offset ? (len - caller->offset) / sizeof(long) : 0;
+	uint64_t ips[KMT_NODE_IPS * 2];
+	size_t i;
+
+	n = n < room ? n : room;
+	n = n < KMT_NODE_IPS * 2 ? n : KMT_NODE_IPS * 2;
+	for (i = 0; i < n; i++) {
+		unsigned long ip;
+
+		memcpy(&ip, (const char *)data + caller->offset + i * sizeof(ip), sizeof(ip));
+		if (!ip || ip == ULONG_MAX)
+			break;
+		ips[i] = ip;
+	}
+	kmt_cpu_queue_stack(&c->st.queue, context(s, data, len), ips, i);
+}
+
+/* Take the page's current record into the queue and step to the next. */
+static int take_record(struct tracefs *s, struct cpu *c)
+{
+	size_t len = kbuffer_event_size(c->kbuf);
+	const struct event *known = find_event(s, number(&s->common_type, c->rec, len));
+	unsigned long long ts = 0;
+	int err = 0;
+
+	if (known && known->record == REC_KMEM)
+		err = add_kmem(s, c, known, c->rec, len);
+	else if (known && known->record == REC_STACK)
+		add_stack(s, c, known, c->rec, len);
+	else if (known)
+		add_task(s, c, known, c->rec, len);
+	c->rec = kbuffer_next_event(c->kbuf, &ts);
+	c->rec_ns = ts;
+	return err;
+}
+
+static int read_more(void *ctx, struct kmt_stream *st)
+{
+	struct cpu *c = (struct cpu *)st;	/* its first member */
+
+	return c->rec ? take_record(ctx, c) : next_page(ctx, c);
+}
+
+/* After the end: gaps that no page told of, so that the sum is the kernel's. */
+static int make_up_losses(struct tracefs *s, const struct kmt_sink *sink)
+{
+	for (size_t i = 0; i < s->n_cpus; i++) {
+		struct cpu *c = &s->cpu[i];
+		uint64_t total = kernel_lost(s, c);
+		int err;
+
+		if (total <= c->lost)
+			continue;
+		err = kmt_deliver_lost(sink, KMT_LOSS_RING, c->st.cpu, total - c->lost,
+				       s->stopped_ns);
+		c->lost = total;
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* ---- losses, poll and quality -------------------------------------------- */
+
+/*
+ * Wait until it is worth looking again, at most *left: a reader that looks at
+ * every few events keeps a CPU busy. False: a signal came.
+ */
+static bool wait_for_look(struct tracefs *s, int64_t *left)
+{
+	uint64_t now = now_ns();
+	int64_t ns = now < s->next_look_ns ? (int64_t)(s->next_look_ns - now) : 0;
+	struct timespec ts = { .tv_nsec = ns < *left ? ns : *left };
+
+	*left -= ts.tv_nsec;
+	return !ts.tv_nsec || !nanosleep(&ts, NULL);
+}
+
+/* One look at all CPUs. */
+static int look(struct tracefs *s, const struct kmt_sink *sink)
+{
+	/* read the clock first: what comes later than that may not be complete */
+	uint64_t now = now_ns(), wait = LOOK_NS * s->ring_bytes / RING_DEFAULT;
+	int n;
+
+	if (now >= s->next_own_ns) {
+		kmt_deliver_refresh_own(&s->deliver);
+		s->next_own_ns = now + OWN_NS;
+	}
+	n = kmt_merge_pass(&s->merge, &s->deliver, sink,
+			   s->stopped_ns ? KMT_MERGE_ALL : now - SLACK_NS);
+	wait = wait > LOOK_NS ? LOOK_NS : wait < LOOK_MIN_NS ? LOOK_MIN_NS : wait;
+	s->next_look_ns = now_ns() + wait;
+	return n;
+}
+
+static int source_poll(struct kmt_source *base, const struct kmt_sink *sink, int timeout_ms)
+{
+	struct tracefs *s = (struct tracefs *)base;
+	int64_t left = (int64_t)timeout_ms * 1000000;
+	int n, err;
+
+	if (s->settled)
+		return 0;
+	do {
+		if (!s->stopped_ns && !wait_for_look(s, &left))
+			return -EINTR;
+		n = look(s, sink);
+	} while (!n && left > 0 && !s->stopped_ns);
+	if (n < 0)
+		return n;
+	err = kmt_deliver_untracked(&s->deliver, sink, s->merge.last_bound);
+	if (!err && s->stopped_ns && !n) {
+		s->settled = true;
+		err = make_up_losses(s, sink);
+	}
+	return err ? err : n;
+}
+
+static void source_quality(struct kmt_source *base, struct kmt_quality *q)
+{
+	struct tracefs *s = (struct tracefs *)base;
+	struct utsname un;
+	long long kib = 0;
+
+	snprintf(q->source, sizeof(q->source), "tracefs");
+	snprintf(q->mode, sizeof(q->mode), "streamed");
+	if (!uname(&un))
+		snprintf(q->kernel, sizeof(q->kernel), "%s", un.release);
+	if (s->started_ns)
+		q->window_ns = (s->stopped_ns ? s->stopped_ns : now_ns()) - s->started_ns;
+	kmt_deliver_quality(&s->deliver, q);
+	q->clock_resolution_ns = 1;
+	q->lost[KMT_LOSS_RING] = 0;
+	q->lost[KMT_LOSS_STACKS] = 0;
+	for (size_t i = 0; i < s->n_cpus; i++) {
+		uint64_t total = s->settled ? s->cpu[i].lost : kernel_lost(s, &s->cpu[i]);
+
+		q->lost[KMT_LOSS_RING] += total > s->cpu[i].lost ? total : s->cpu[i].lost;
+		q->lost[KMT_LOSS_STACKS] += s->cpu[i].st.queue.lost_stacks;
+	}
+	tracefs_instance_file_read_number(s->instance, "buffer_total_size_kb", &kib);
+	q->table_bytes = (uint64_t)kib * 1024 + kmt_deliver_bytes(&s->deliver);
+}
+
+const struct kmt_source_ops kmt_source_tracefs = {
+	.name = "tracefs",
+	.help = "the kernel's trace buffers, read and counted in user space (no BPF needed)",
+	.live = true,
+	.open = source_open,
+	.start = source_start,
+	.poll = source_poll,
+	.stop = source_stop,
+	.quality = source_quality,
+	.close = source_close,
+};

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "symbol/slabs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+
+#define MAX_SLABS	65536
+#define MAX_NAME	256
+
+struct slab {
+	struct kmt_slab pub;
+	char *name;
+	struct kmt_buf aliases;
+	char *target;		/* directory its link in /sys/kernel/slab points to, or NULL */
+};
+
+struct kmt_slabs {
+	struct slab *v;
+	size_t n, cap;
+};
+
+/* A link of /sys/kernel/slab: cache name -> directory of the merged caches. */
+struct link {
+	char *name;
+	char *target;
+};
+
+struct links {
+	struct link *v;
+	size_t n, cap;
+};
+
+void kmt_slabs_free(struct kmt_slabs *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->n; i++) {
+		free(s->v[i].name);
+		free(s->v[i].target);
+		kmt_buf_done(&s->v[i].aliases);
+	}
+	free(s->v);
+	free(s);
+}
+
+static void cleanup_slabs(struct kmt_slabs **s)
+{
+	kmt_slabs_free(*s);
+}
+
+static void cleanup_links(struct links *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		free(l->v[i].name);
+		free(l->v[i].target);
+	}
+	free(l->v);
+}
+
+static void cleanup_dir(DIR **d)
+{
+	if (*d)
+		closedir(*d);
+}
+
+static int out_of_memory(void)
+{
+	return kmt_err(-ENOMEM, "out of memory for the list of slab caches");
+}
+
+/* Cut the last word off a line; false if it is no number. */
+static bool take_number(char *line, size_t *len, uint64_t *ret)
+{
+	size_t end = *len;
+	char *stop;
+
+	while (end && line[end - 1] == ' ')
+		end--;
+	line[end] = '\0';
+	while (end && line[end - 1] >= '0' && line[end - 1] <= '9')
+		end--;
+	if (!line[end] || !end || line[end - 1] != ' ')
+		return false;
+	errno = 0;
+	*ret = strtoull(line + end, &stop, 10);
+	*len = end;
+	return !errno && !*stop;
+}
+
+/*
+ * "name active num objsize objs_per_slab pages_per_slab : tunables ...". A name
+ * may hold blanks, so the numbers are taken from the right.
+ */
+static int parse_line(char *line, struct slab *ret)
+{
+	char *colon = strstr(line, " : tunables");
+	uint64_t pages, per_slab, size, num, active;
+	size_t len;
+
+	if (!colon)
+		return -EINVAL;
+	*colon = '\0';
+	len = (size_t)(colon - line);
+	if (!take_number(line, &len, &pages) || !take_number(line, &len, &per_slab) ||
+	    !take_number(line, &len, &size) || !take_number(line, &len, &num) ||
+	    !take_number(line, &len, &active))
+		return -EINVAL;
+	while (len && line[len - 1] == ' ')
+		len--;
+	line[len] = '\0';
+	if (!len || len >= MAX_NAME || size > UINT32_MAX)
+		return -EINVAL;
+	*ret = (struct slab){
+		.pub = {
+			.active_objs = active,
+			.num_objs = num,
+			.object_size = (uint32_t)size,
+			.objs_per_slab = per_slab > UINT32_MAX ? UINT32_MAX : (uint32_t)per_slab,
+		},
+		.name = strdup(line),
+	};
+	return ret->name ? 0 : out_of_memory();
+}
+
+static int append(struct kmt_slabs *s, struct slab *slab)
+{
+	if (s->n == s->cap) {
+		size_t cap = s->cap ? s->cap * 2 : 256;
+		struct slab *v = reallocarray(s->v, cap, sizeof(*v));
+
+		if (!v)
+			return out_of_memory();
+		s->v = v;
+		s->cap = cap;
+	}
+	s->v[s->n++] = *slab;
+	return 0;
+}
+
+static int read_slabinfo(FILE *f, const char *path, struct kmt_slabs *s)
+{
+	_cleanup_free_ char *line = NULL;
+	size_t cap = 0, line_no = 0;
+
+	while (getline(&line, &cap, f) > 0) {
+		struct slab slab;
+		int err;
+
+		line[strcspn(line, "\n")] = '\0';
+		if (++line_no == 1 && strncmp(line, "slabinfo - version: 2.", 22))
+			return kmt_err(-EINVAL, "'%s' is not slabinfo version 2", path);
+		if (line_no == 1 || line[0] == '#' || !line[0])
+			continue;
+		if (s->n == MAX_SLABS)
+			return kmt_err(-E2BIG, "'%s' has more than %d caches", path, MAX_SLABS);
+		err = parse_line(line, &slab);
+		if (err == -EINVAL)
+			return kmt_err(err, "'%s': line %zu is not understood", path, line_no);
+		if (err)
+			return err;
+		err = append(s, &slab);
+		if (err) {
+			free(slab.name);
+			return err;
+		}
+	}
+	if (ferror(f))
+		return kmt_err(-EIO, "cannot read '%s'", path);
+	if (!line_no)
+		return kmt_err(-EINVAL, "'%s' is empty", path);
+	return 0;
+}
+
+static int link_add(struct links *l, const char *name, const char *target)
+{
+	if (l->n == l->cap) {
+		size_t cap = l->cap ? l->cap * 2 : 256;
+		struct link *v = reallocarray(l->v, cap, sizeof(*v));
+
+		if (!v)
+			return out_of_memory();
+		l->v = v;
+		l->cap = cap;
+	}
+
+	struct link *link = &l->v[l->n];
+
+	link->name = strdup(name);
+	link->target = strdup(target);
+	l->n++;
+	return link->name && link->target ? 0 : out_of_memory();
+}
+
+/* No directory is no error: SLAB had none, SLUB without sysfs has none. */
+static int read_links(const char *path, struct links *l)
+{
+	_cleanup_(cleanup_dir) DIR *dir = opendir(path);
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir)) && l->n < MAX_SLABS) {
+		char target[PATH_MAX];
+		ssize_t len;
+		const char *base;
+		int err;
+
+		if (e->d_name[0] == '.' || (e->d_type != DT_LNK && e->d_type != DT_UNKNOWN))
+			continue;
+		len = readlinkat(dirfd(dir), e->d_name, target, sizeof(target) - 1);
+		if (len <= 0)
+			continue;
+		target[len] = '\0';
+		base = strrchr(target, '/');
+		err = link_add(l, e->d_name, base ? base + 1 : target);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct link *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+static int by_cache(const void *a, const void *b)
+{
+	const struct slab *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+static struct slab *slab_of(const struct kmt_slabs *s, const char *name)
+{
+	const struct slab key = { .name = (char *)name };
+
+	return s->n ? bsearch(&key, s->v, s->n, sizeof(*s->v), by_cache) : NULL;
+}
+
+/*
+ * Names whose links lead to the same directory are one cache; slabinfo shows
+ * the one it was created as, the others are its aliases, sorted by name.
+ */
+static int join_aliases(struct kmt_slabs *s, struct links *l)
+{
+	if (l->n)
+		qsort(l->v, l->n, sizeof(*l->v), by_name);
+	for (size_t i = 0; i < l->n; i++) {
+		struct slab *slab = slab_of(s, l->v[i].name);
+
+		if (slab && !slab->target)
+			slab->target = take_ptr(l->v[i].target);
+	}
+	for (size_t i = 0; i < l->n; i++) {
+		if (!l->v[i].target || slab_of(s, l->v[i].name))
+			continue;
+		for (size_t k = 0; k < s->n; k++) {
+			struct slab *slab = &s->v[k];
+			const char *own = slab->target ? slab->target : slab->name;
+
+			if (strcmp(own, l->v[i].target))
+				continue;
+			if (slab->aliases.len)
+				kmt_buf_puts(&slab->aliases, "\n");
+			kmt_buf_puts(&slab->aliases, l->v[i].name);
+			break;
+		}
+	}
+	for (size_t k = 0; k < s->n; k++) {
+		if (s->v[k].aliases.error)
+			return out_of_memory();
+		s->v[k].pub.name = s->v[k].name;
+		s->v[k].pub.aliases = kmt_buf_str(&s->v[k].aliases);
+	}
+	return 0;
+}
+
+int kmt_slabs_load(const char *root, struct kmt_slabs **ret)
+{
+	_cleanup_(cleanup_slabs) struct kmt_slabs *s = calloc(1, sizeof(*s));
+	_cleanup_(cleanup_links) struct links links = { 0 };
+	_cleanup_fclose_ FILE *f = NULL;
+	char path[PATH_MAX];
+	int err;
+
+	if (!s)
+		return out_of_memory();
+	if (!root)
+		root = "";
+	if ((size_t)snprintf(path, sizeof(path), "%s/proc/slabinfo", root) >= sizeof(path))
+		return kmt_err(-ENAMETOOLONG, "'%.32s...' is too long a path", root);
+	f = fopen(path, "re");
+	if (!f)
+		return kmt_err_errno(-errno, "cannot open '%s'", path);
+	err = read_slabinfo(f, path, s);
+	if (err)
+		return err;
+	if (s->n)
+		qsort(s->v, s->n, sizeof(*s->v), by_cache);
+	if ((size_t)snprintf(path, sizeof(path), "%s/sys/kernel/slab", root) >= sizeof(path))
+		return kmt_err(-ENAMETOOLONG, "'%.32s...' is too long a path", root);
+	err = read_links(path, &links);
+	if (!err)
+		err = join_aliases(s, &links);
+	if (err)
+		return err;
+	*ret = take_ptr(s);
+	return 0;
+}
+
+size_t kmt_slabs_count(const struct kmt_slabs *s)
+{
+	return s ? s->n : 0;
+}
+
+const struct kmt_slab *kmt_slabs_at(const struct kmt_slabs *s, size_t i)
+{
+	return i < kmt_slabs_count(s) ? &s->v[i].pub : NULL;
+}
+
+static bool has_line(const char *lines, const char *name)
+{
+	size_t len = strlen(name);
+
+	while (*lines) {
+		size_t n = strcspn(lines, "\n");
+
+		if (n == len && !memcmp(lines, name, n))
+			return true;
+		lines += n + (lines[n] == '\n');
+	}
+	return false;
+}
+
+const struct kmt_slab *kmt_slabs_find(const struct kmt_slabs *s, const char *name)
+{
+	const struct slab *slab = s ? slab_of(s, name) : NULL;
+
+	if (slab)
+		return &slab->pub;
+	for (size_t i = 0; s && i < s->n; i++)
+		if (has_line(s->v[i].pub.aliases, name))
+			return &s->v[i].pub;
+	return NULL;
+}

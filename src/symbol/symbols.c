@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "symbol/symbols.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+
+#define MAX_FILE	(512u << 20)	/* offsets are 32 bit; a real file has 20 MiB */
+#define LAST_SIZE	(64u << 10)	/* most that the last function before a gap can be long */
+#define NONE		UINT32_MAX
+
+struct sym {
+	uint64_t start;
+	uint64_t end;
+	uint32_t name;		/* offset in text */
+	uint32_t module;	/* offset in text, 0 = vmlinux */
+	uint32_t next;		/* same hash of the name; NONE ends the chain */
+	uint32_t is_text;	/* else only a border: where the one before ends */
+};
+
+struct kmt_symbols {
+	char *text;		/* the file, its names NUL-terminated in place */
+	size_t text_len;
+	struct sym *v;		/* by address, then by place in the file */
+	size_t n, cap;
+	uint32_t *buckets;	/* by name */
+	uint32_t n_buckets;	/* power of two */
+};
+
+void kmt_symbols_free(struct kmt_symbols *s)
+{
+	if (!s)
+		return;
+	free(s->text);
+	free(s->v);
+	free(s->buckets);
+	free(s);
+}
+
+static void cleanup_symbols(struct kmt_symbols **s)
+{
+	kmt_symbols_free(*s);
+}
+
+/* The whole file, plus a NUL; /proc files have no size, so it grows by doubling. */
+static int read_file(const char *path, struct kmt_symbols *s)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t cap = 0;
+
+	if (fd < 0)
+		return kmt_err_errno(-errno, "cannot open '%s'", path);
+	for (;;) {
+		if (s->text_len + 1 >= cap) {
+			size_t more = cap ? cap * 2 : 1u << 20;
+			char *text = realloc(s->text, more);
+
+			if (!text)
+				return kmt_err(-ENOMEM, "out of memory for kernel symbols");
+			s->text = text;
+			cap = more;
+		}
+
+		ssize_t got = read(fd, s->text + s->text_len, cap - 1 - s->text_len);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return kmt_err_errno(-errno, "cannot read '%s'", path);
+		if (!got)
+			break;
+		s->text_len += (size_t)got;
+		if (s->text_len > MAX_FILE)
+			return kmt_err(-EFBIG, "'%s' is larger than %u MiB", path, MAX_FILE >> 20);
+	}
+	s->text[s->text_len] = '\0';
+	return 0;
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+/* Is it a name that only says where something begins or ends? */
+static bool is_border_name(const char *name)
+{
+	static const char *const names[] = {
+		"_text", "_stext", "_etext", "_sinittext", "_einittext",
+	};
+
+	if (name[0] != '_')
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+/*
+ * "ffffffff81000000 T name" or "... t name\t[module]". NULs go behind the names.
+ * 1: a symbol; 0: none that is of use; -EINVAL: no such line.
+ */
+static int parse_line(char *line, const char *text, struct sym *ret)
+{
+	char *p = line;
+	uint64_t addr = 0;
+	int d;
+
+	for (; (d = hex_digit(*p)) >= 0; p++) {
+		if (p - line >= 16)
+			return -EINVAL;
+		addr = addr << 4 | (uint64_t)d;
+	}
+	if (p == line || p[0] != ' ' || !p[1] || p[2] != ' ' || !p[3])
+		return -EINVAL;
+
+	char type = p[1], *name = p + 3;
+	char *end = name + strcspn(name, " \t\r"), *module = NULL;
+
+	if (end == name)
+		return -EINVAL;
+	if (*end) {
+		module = end + 1 + strspn(end + 1, " \t");
+		*end = '\0';
+		if (*module == '[') {
+			module++;
+			module[strcspn(module, "]")] = '\0';
+		} else {
+			module = NULL;
+		}
+	}
+	/* arm64's and riscv's mapping symbols stand inside of functions */
+	if (name[0] == '$' || (name[0] == '.' && name[1] == 'L'))
+		return 0;
+	*ret = (struct sym){
+		.start = addr,
+		.name = (uint32_t)(name - text),
+		.module = module && *module ? (uint32_t)(module - text) : 0,
+		.is_text = strchr("tTwW", type) && !is_border_name(name),
+	};
+	return 1;
+}
+
+static int append(struct kmt_symbols *s, const struct sym *sym)
+{
+	if (s->n == s->cap) {
+		size_t cap = s->cap ? s->cap * 2 : 32768;
+		struct sym *v = reallocarray(s->v, cap, sizeof(*v));
+
+		if (!v)
+			return kmt_err(-ENOMEM, "out of memory for kernel symbols");
+		s->v = v;
+		s->cap = cap;
+	}
+	s->v[s->n++] = *sym;
+	return 0;
+}
+
+static int parse_text(struct kmt_symbols *s, const char *path)
+{
+	size_t line_no = 0;
+	uint64_t any = 0;
+
+	for (char *line = s->text, *end = s->text + s->text_len; line < end;) {
+		char *nl = memchr(line, '\n', (size_t)(end - line));
+		struct sym sym;
+		int err;
+
+		if (nl)
+			*nl = '\0';
+		line_no++;
+		err = *line ? parse_line(line, s->text, &sym) : 0;
+		if (err < 0)
+			return kmt_err(err, "'%s': line %zu is no kernel symbol", path, line_no);
+		if (err > 0) {
+			any |= sym.start;
+			err = append(s, &sym);
+			if (err)
+				return err;
+		}
+		line = nl ? nl + 1 : end;
+	}
+	if (!s->n)
+		return kmt_err(-EINVAL, "'%s' has no symbols", path);
+	if (!any)
+		return kmt_err(-EACCES, "every address in '%s' is 0: reading kernel symbols needs "
+			       "root, or a lower kernel.kptr_restrict", path);
+	return 0;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct sym *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->name < y->name ? -1 : x->name > y->name;
+}
+
+static void sort(struct kmt_symbols *s)
+{
+	for (size_t i = 1; i < s->n; i++) {
+		if (by_address(&s->v[i - 1], &s->v[i]) > 0) {
+			qsort(s->v, s->n, sizeof(*s->v), by_address);
+			return;
+		}
+	}
+}
+
+static bool same_module(const struct kmt_symbols *s, const struct sym *a, const struct sym *b)
+{
+	return a->module == b->module ||
+	       (a->module && b->module && !strcmp(s->text + a->module, s->text + b->module));
+}
+
+/* A symbol ends where the next one of any kind begins; then the borders can go. */
+static void find_ends(struct kmt_symbols *s)
+{
+	size_t next = s->n, kept = 0;
+
+	for (size_t i = s->n; i-- > 0;) {
+		struct sym *sym = &s->v[i];
+		uint64_t most = sym->start + LAST_SIZE;
+
+		if (i + 1 < s->n && s->v[i + 1].start != sym->start)
+			next = i + 1;
+		if (most < sym->start)
+			most = UINT64_MAX;
+		sym->end = next < s->n ? s->v[next].start : most;
+		if (sym->end > most && (next == s->n || !same_module(s, sym, &s->v[next])))
+			sym->end = most;
+	}
+	for (size_t i = 0; i < s->n; i++)
+		if (s->v[i].is_text && s->v[i].start)
+			s->v[kept++] = s->v[i];
+	s->n = kept;
+}
+
+static uint32_t hash(const char *name)
+{
+	uint32_t h = 2166136261u;	/* FNV-1a */
+
+	for (; *name; name++)
+		h = (h ^ (unsigned char)*name) * 16777619u;
+	return h;
+}
+
+static int index_names(struct kmt_symbols *s)
+{
+	uint32_t size = 64;
+
+	while (size < s->n * 2)
+		size *= 2;
+	s->buckets = malloc(size * sizeof(*s->buckets));
+	if (!s->buckets)
+		return kmt_err(-ENOMEM, "out of memory for kernel symbols");
+	memset(s->buckets, 0xff, size * sizeof(*s->buckets));
+	s->n_buckets = size;
+	for (size_t i = 0; i < s->n; i++) {
+		uint32_t *b = &s->buckets[hash(s->text + s->v[i].name) & (size - 1)];
+
+		s->v[i].next = *b;
+		*b = (uint32_t)i;
+	}
+	return 0;
+}
+
+int kmt_symbols_load(const char *path, struct kmt_symbols **ret)
+{
+	_cleanup_(cleanup_symbols) struct kmt_symbols *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return kmt_err(-ENOMEM, "out of memory for kernel symbols");
+	if (!path)
+		path = "/proc/kallsyms";
+	err = read_file(path, s);
+	if (!err)
+		err = parse_text(s, path);
+	if (err)
+		return err;
+	sort(s);
+	find_ends(s);
+	err = index_names(s);
+	if (err)
+		return err;
+	*ret = take_ptr(s);
+	return 0;
+}
+
+static void fill(const struct kmt_symbols *s, const struct sym *sym, struct kmt_symbol *ret)
+{
+	*ret = (struct kmt_symbol){
+		.name = s->text + sym->name,
+		.module = sym->module ? s->text + sym->module : NULL,
+		.start = sym->start,
+		.size = sym->end - sym->start,
+	};
+}
+
+bool kmt_symbols_find(const struct kmt_symbols *s, uint64_t addr, struct kmt_symbol *ret)
+{
+	size_t lo = 0, hi = s ? s->n : 0;
+
+	while (lo < hi) {	/* the first that starts behind addr */
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (s->v[mid].start <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo || addr >= s->v[lo - 1].end)
+		return false;
+	/* of several names for one address the kernel, too, takes the first */
+	for (lo--; lo && s->v[lo - 1].start == s->v[lo].start; lo--)
+		;
+	fill(s, &s->v[lo], ret);
+	return true;
+}
+
+bool kmt_symbols_find_ret(const struct kmt_symbols *s, uint64_t addr, struct kmt_symbol *ret)
+{
+	return addr && kmt_symbols_find(s, addr - 1, ret);
+}
+
+bool kmt_symbols_by_name(const struct kmt_symbols *s, const char *name, const char *module,
+			 struct kmt_symbol *ret)
+{
+	const struct sym *best = NULL;
+
+	if (!s)
+		return false;
+	for (uint32_t i = s->buckets[hash(name) & (s->n_buckets - 1)]; i != NONE;
+	     i = s->v[i].next) {
+		const struct sym *sym = &s->v[i];
+
+		if (strcmp(s->text + sym->name, name))
+			continue;
+		if (module && (!sym->module || strcmp(s->text + sym->module, module)))
+			continue;
+		/* first in the file: vmlinux before modules */
+		if (!best || sym->name < best->name)
+			best = sym;
+	}
+	if (best)
+		fill(s, best, ret);
+	return best;
+}
+
+int kmt_symbols_match(const struct kmt_symbols *s, const char *glob,
+		      int (*cb)(void *ctx, const struct kmt_symbol *sym), void *ctx)
+{
+	for (size_t i = 0; s && i < s->n; i++) {
+		struct kmt_symbol sym;
+		int err;
+
+		if (fnmatch(glob, s->text + s->v[i].name, 0))
+			continue;
+		fill(s, &s->v[i], &sym);
+		err = cb(ctx, &sym);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+bool kmt_symbols_module_range(const struct kmt_symbols *s, const char *module,
+			      uint64_t *ret_start, uint64_t *ret_end)
+{
+	uint64_t start = UINT64_MAX, end = 0;
+
+	for (size_t i = 0; s && i < s->n; i++) {
+		const struct sym *sym = &s->v[i];
+
+		if (!sym->module || strcmp(s->text + sym->module, module))
+			continue;
+		if (sym->start < start)
+			start = sym->start;
+		if (sym->end > end)
+			end = sym->end;
+	}
+	if (start >= end)
+		return false;
+	*ret_start = start;
+	*ret_end = end;
+	return true;
+}
+
+void kmt_symbols_print(const struct kmt_symbols *s, uint64_t addr, bool offset,
+		       struct kmt_buf *out)
+{
+	struct kmt_symbol sym;
+
+	/* a function's own start is no return address of the one before it, unless nothing else */
+	if (!kmt_symbols_find_ret(s, addr, &sym) && !kmt_symbols_find(s, addr, &sym)) {
+		kmt_buf_printf(out, "0x%" PRIx64, addr);
+		return;
+	}
+	kmt_buf_escape(out, sym.name, SIZE_MAX);
+	if (!offset)
+		return;
+	kmt_buf_printf(out, "+0x%" PRIx64, addr - sym.start);
+	if (sym.module) {
+		kmt_buf_puts(out, " [");
+		kmt_buf_escape(out, sym.module, SIZE_MAX);
+		kmt_buf_puts(out, "]");
+	}
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef KMT_SYMBOL_SYMBOLS_H
+#define KMT_SYMBOL_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct kmt_buf;
+struct kmt_symbols;
+
+/*
+ * Kernel symbols from a kallsyms file: sorted by address, with modules.
+ * 'path' NULL = the running kernel's /proc/kallsyms. -EACCES with a clear text
+ * when every address is zero (kptr_restrict, no privilege).
+ */
+int kmt_symbols_load(const char *path, struct kmt_symbols **ret);
+void kmt_symbols_free(struct kmt_symbols *s);
+
+struct kmt_symbol {
+	const char *name;	/* borrowed from the table */
+	const char *module;	/* NULL = vmlinux */
+	uint64_t start;
+	uint64_t size;		/* up to the next symbol */
+};
+
+/* The symbol that covers an address; false if none (NULL table included). */
+bool kmt_symbols_find(const struct kmt_symbols *s, uint64_t addr, struct kmt_symbol *ret);
+/* The symbol of a return address: looks up addr - 1. */
+bool kmt_symbols_find_ret(const struct kmt_symbols *s, uint64_t addr, struct kmt_symbol *ret);
+
+/* First symbol with this name (module may be NULL = any); false if none. */
+bool kmt_symbols_by_name(const struct kmt_symbols *s, const char *name, const char *module,
+			 struct kmt_symbol *ret);
+
+/* Call 'cb' for each function symbol whose name matches the glob; stops when cb returns nonzero. */
+int kmt_symbols_match(const struct kmt_symbols *s, const char *glob,
+		      int (*cb)(void *ctx, const struct kmt_symbol *sym), void *ctx);
+/* Address range covered by a module's symbols; false if unknown. */
+bool kmt_symbols_module_range(const struct kmt_symbols *s, const char *module,
+			      uint64_t *ret_start, uint64_t *ret_end);
+
+/*
+ * "name+0x1c [module]", or hex when unknown; escaped. offset false: plain name.
+ * addr is a return address (looked up as kmt_symbols_find_ret()); where only
+ * the address itself is a function's, "name+0x0".
+ */
+void kmt_symbols_print(const struct kmt_symbols *s, uint64_t addr, bool offset,
+		       struct kmt_buf *out);
+
+#endif

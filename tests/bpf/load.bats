@@ -1,0 +1,91 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# Every BPF program in every combination of its knobs passes this kernel's
+# verifier and is attached. The knobs are constants to the verifier, so each
+# combination is another program to it.
+
+load ../live/lib.bash
+
+setup_file() { live_setup_file; }
+setup() { live_setup; need_bpf; }
+teardown() { live_teardown; }
+
+STAT_MODES=(
+	"" "--no-objects" "--stacks" "--stacks --no-objects" "--by task" "--by task --no-objects"
+	"--objects 64 --sites 16"
+)
+TRACE_MODES=("" "--task" "--stacks" "--cache" "--task --stacks --cache" "--objects 64")
+
+# One of each kind of filter.
+filters() {
+	local cgroup
+	cgroup=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+	FILTERS=(
+		"cache=kmalloc-*" "cache!=*dentry*" "site=vfs_*" "size>=8" "size=1..4096"
+		"task=ba*" "pid=$$" "tgid=$$" ${cgroup:+"cgroup=$cgroup"}
+	)
+}
+
+# loads COMMAND...: the kernel took it.
+loads() {
+	local status=0
+	"$KMT" "$@" --for 1ms >"$OUT" 2>"$ERR" || status=$?
+	[ "$status" = 0 ] || fail "kmemtrace $*: exit status $status: $(cat "$ERR")"
+}
+
+@test "counted: all modes" {
+	local mode
+	for mode in "${STAT_MODES[@]}"; do
+		loads stat $mode
+	done
+}
+
+@test "counted: all modes with all filters and --follow" {
+	local mode all=()
+	filters
+	for f in "${FILTERS[@]}"; do all+=(--filter "$f"); done
+	for mode in "${STAT_MODES[@]}"; do
+		loads stat $mode "${all[@]}" --follow
+	done
+}
+
+@test "streamed: all modes" {
+	local mode
+	for mode in "${TRACE_MODES[@]}"; do
+		loads trace $mode
+	done
+}
+
+@test "streamed: all modes with all filters and --follow" {
+	local mode all=()
+	filters
+	for f in "${FILTERS[@]}"; do all+=(--filter "$f"); done
+	for mode in "${TRACE_MODES[@]}"; do
+		loads trace $mode "${all[@]}" --follow
+	done
+}
+
+@test "each filter alone: counted, by task, streamed" {
+	filters
+	for f in "${FILTERS[@]}"; do
+		loads stat --filter "$f"
+		loads stat --by task --filter "$f"
+		loads trace --filter "$f"
+	done
+}
+
+@test "many patterns: the longest loops over filters" {
+	local all=() i
+	for i in {0..14}; do
+		all+=(--filter "cache!=*no*such*cache*$i*a" --filter "task=*$i*b*c*d*e*")
+	done
+	all+=(--filter "cache=?*?*?*" --filter "site=[a-f]*_alloc")
+	loads stat "${all[@]}"
+	loads stat --by task "${all[@]}"
+	loads trace "${all[@]}"
+}
+
+@test "a command is followed" {
+	loads stat --follow -- true
+	loads trace --follow --stacks --task -- true
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * libFuzzer target for the original's text. Build with clang:
+ *
+ *	clang -g -O1 -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -Isrc -Iinclude \
+ *		tests/fuzz/fuzz_legacy.c src/source/legacy_line.c src/core/event.c \
+ *		src/symbol/symbols.c src/base/buf.c src/base/err.c -o fuzz_legacy
+ *	./fuzz_legacy -max_len=8192 CORPUS tests/golden/samples
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "source/legacy_line.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct kmt_legacy_line l;	/* what a header says lasts for one input */
+	const char *p = (const char *)data, *end = p + size;
+
+	l = (struct kmt_legacy_line){ 0 };
+	while (p < end) {
+		const char *nl = memchr(p, '\n', (size_t)(end - p));
+		size_t n = (size_t)((nl ? nl : end) - p);
+		enum kmt_legacy_kind kind = kmt_legacy_line_parse(&l, p, n);
+
+		if (kind == KMT_LEGACY_BAD && !l.why)
+			abort();
+		if (kind == KMT_LEGACY_EVENT && l.ev.cache && l.ev.cache != l.cache)
+			abort();
+		if (kind == KMT_LEGACY_LOST && (unsigned)l.lost.reason >= KMT_LOSS_MAX)
+			abort();
+		p += n + 1;
+	}
+	return 0;
+}

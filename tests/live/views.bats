@@ -1,0 +1,140 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# Every view in every format on a real kernel, each with one fact that is known.
+
+load lib.bash
+
+setup_file() { live_setup_file; }
+setup() { live_setup; need_bpf; SITE=$(msg_site); }
+teardown() { live_teardown; }
+
+KEYS_ROW='allocs frees failures bytes_requested bytes_allocated live_objects live_bytes_requested
+live_bytes_allocated peak_bytes_allocated waste_bytes cross_cpu_frees temporary untraced_frees
+age_min_ns age_p50_ns age_max_ns balance'
+KEYS_QUALITY='source events lost_ring lost_sites lost_objects lost_stacks recursion_misses
+frees_before_start untraced_frees failed_allocations sample_bytes'
+
+@test "JSON: the keys that scripts rely on are there" {
+	stat_json -- "$LOAD/msgq" -n 10
+	local key
+	for key in schema command view kernel window_ns quality summary rows; do
+		expect "top key $key" "$(jq "has(\"$key\")" "$OUT")" = true
+	done
+	for key in site module type cache aliases $KEYS_ROW; do
+		expect "row key $key" "$(jq "[.rows[] | has(\"$key\")] | all" "$OUT")" = true
+	done
+	for key in $KEYS_QUALITY; do
+		expect "quality key $key" "$(jq ".quality | has(\"$key\")" "$OUT")" = true
+	done
+	for key in traced_net real_net verdict; do
+		expect "balance key $key" "$(jq "[.rows[].balance | select(. != null) | has(\"$key\")] | all" "$OUT")" = true
+	done
+	expect kernel "$(value kernel)" = "$(uname -r)"
+}
+
+@test "every view gives rows" {
+	local view
+	for view in site cache site,cache object free-site task; do
+		"$KMT" stat --by "$view" --format json -- "$LOAD/msgq" -n 200 -s 1000 >"$OUT"
+		expect "view" "$(value view)" = "$view"
+		expect "rows of $view" "$(jq '.rows | length' "$OUT")" -gt 0
+		expect "rows of $view" "$(jq '.rows | length' "$OUT")" -le 20
+	done
+}
+
+@test "by site: 500 messages are one row" {
+	"$KMT" stat --by site --limit 0 --format json -- "$LOAD/msgq" -n 500 -s 1000 >"$OUT"
+	expect rows "$(jq --arg f "$SITE" "$JQ_SITE [.rows[] | select(at(\$f))] | length" "$OUT")" = 1
+	expect allocs "$(sum allocs "$SITE")" = 500
+}
+
+@test "by task: the messages are msgq's" {
+	"$KMT" stat --by task --limit 0 --format json --filter "site=$SITE" -- \
+		"$LOAD/msgq" -n 500 -s 1000 >"$OUT"
+	expect allocs "$(jq '[.rows[] | select(tostring | test("msgq")) | .allocs] | add' "$OUT")" = 500
+}
+
+@test "text: within 80 columns, the site and its numbers in one line, quality below" {
+	"$KMT" stat --filter "site=$SITE" -- "$LOAD/msgq" -n 1234 -s 1000 >"$D/text" 2>"$ERR"
+	expect "longest line" "$(awk '{ if (length > n) n = length } END { print n + 0 }' "$D/text")" -le 80
+	grep -E "$SITE.*1[, ]?234|1[, ]?234.*$SITE" "$D/text" || fail "$(cat "$D/text")"
+	grep -qi lost "$D/text" || fail "no word on losses: $(cat "$D/text")"
+}
+
+@test "csv: as many fields in each record as in the header, known sum" {
+	"$KMT" stat --by site,cache --limit 0 --format csv -- "$LOAD/msgq" -n 321 -s 1000 >"$D/csv" 2>"$ERR"
+	python3 - "$D/csv" "$SITE" <<-'END'
+		import csv, sys
+		rows = [r for r in csv.reader(open(sys.argv[1], newline="")) if r and not r[0].startswith("#")]
+		head = rows[0]
+		assert all(len(r) == len(head) for r in rows), "ragged"
+		n = sum(int(r[head.index("allocs")]) for r in rows[1:]
+			if r[head.index("site")].split("+")[0] == sys.argv[2])
+		assert n == 321, n
+	END
+}
+
+@test "ndjson: one object per line, known sum" {
+	"$KMT" stat --by site,cache --limit 0 --format ndjson -- "$LOAD/msgq" -n 321 -s 1000 >"$D/nd" 2>"$ERR"
+	expect lines "$(wc -l <"$D/nd")" = "$(jq -s length "$D/nd")"
+	expect allocs "$(jq -s --arg f "$SITE" "$JQ_SITE [.[] | select(at(\$f)) | .allocs] | add" "$D/nd")" = 321
+}
+
+@test "--sort and --limit: the first rows of the sorted table" {
+	"$KMT" stat --by site --sort allocs --limit 3 --format json -- "$LOAD/forkstorm" -t 200 >"$OUT"
+	expect rows "$(jq '.rows | length' "$OUT")" = 3
+	expect "in order" "$(jq '[.rows[].allocs] | . == (sort | reverse)' "$OUT")" = true
+	"$KMT" stat --by site --sort allocs:asc --limit 0 --format json -- "$LOAD/forkstorm" -t 200 >"$OUT"
+	expect "in order" "$(jq '[.rows[].allocs] | . == sort' "$OUT")" = true
+}
+
+@test "--interval: each report counts its own time, what is live is live in all of them" {
+	"$KMT" stat --by site,cache --limit 0 --format json --interval 200ms -- \
+		"$LOAD/msgq" -n 100 -s 1000 -t 900 >"$D/many"
+	expect reports "$(jq -s length "$D/many")" -ge 4
+	local each
+	each=$(jq -c --arg f "$SITE" "$JQ_SITE [([.rows[] | select(at(\$f)) | .allocs] | add // 0),
+		([.rows[] | select(at(\$f)) | .live_objects] | add // 0)]" "$D/many")
+	expect "allocs of all intervals" "$(jq -s '[.[][0]] | add' <<<"$each")" = 100
+	# the third report lies wholly in the 900 ms of holding
+	expect "allocs, third" "$(jq -s '.[2][0]' <<<"$each")" = 0
+	expect "live, third" "$(jq -s '.[2][1]' <<<"$each")" = 100
+	expect "live, last" "$(jq -s 'last[1]' <<<"$each")" = 0
+	# the intervals follow each other without a gap: 900 ms and a little
+	expect "sum of windows, ns" "$(jq -s '[.[].window_ns] | add' "$D/many")" -ge 900000000
+}
+
+@test "--no-objects: totals without live objects" {
+	stat_json --no-objects -- "$LOAD/msgq" -n 1000 -s 1000
+	expect allocs "$(sum allocs "$SITE")" = 1000
+	expect requested "$(sum bytes_requested "$SITE")" = 1048000
+	expect "live objects are unknown, not 0" \
+		"$(jq --arg f "$SITE" "$JQ_SITE [.rows[] | select(at(\$f)) | .live_objects] | all(. == null)" "$OUT")" = true
+}
+
+@test "--stacks: the messages under the system call that sent them" {
+	"$KMT" stat --stacks --limit 0 --format json --filter "site=$SITE" -- "$LOAD/msgq" -n 50 >"$OUT"
+	jq -e --arg f "$SITE" "[.rows[] | tostring | select(test(\$f) and test(\"do_msgsnd\"))] | length > 0" "$OUT" ||
+		fail "no stack from do_msgsnd to $SITE: $(head -c 600 "$OUT")"
+	expect allocs "$(jq '[.rows[].allocs] | add' "$OUT")" = 50
+}
+
+@test "trace --format table: the original's columns, the known sizes" {
+	"$KMT" trace --format table --filter "site=$SITE" -- "$LOAD/msgq" -n 50 -s 1000 >"$D/table" 2>"$ERR"
+	local sample=$ROOT/tests/golden/samples/table-header-2008.txt
+	head -n "$(wc -l <"$sample")" "$D/table" | diff "$sample" -
+	local n
+	n=$(grep -Ec "^  \+      K +1048 +2048 +[0-9a-f]{8} +0x[0-9a-f]{16} +-1 +$SITE" "$D/table")
+	expect "allocations" "$n" = 50
+	expect "frees" "$(grep -Ec '^  -      K +0x[0-9a-f]{16} +free_msg' "$D/table")" = 50
+}
+
+@test "doctor says that the main job can run" {
+	"$KMT" doctor >"$D/doctor"
+	expect lines "$(wc -l <"$D/doctor")" -ge 8
+}
+
+@test "memory of the tables is told" {
+	stat_json -- true
+	expect "table bytes" "$(value quality.table_bytes)" -gt 0
+}
