@@ -145,6 +145,12 @@ static __always_inline int kmt_count_alloc(__u32 flags, void *base, struct kmt_c
 		count[KMT_CNT_LOST_SITES]++;
 		return 0;
 	}
+	/* another CPU has claimed the row and is not done describing it: the same again is safe */
+	if ((flags & (KMT_F_FILTER | KMT_F_EMIT)) && unlikely(row->id.state == KMT_SITE_NEW)) {
+		struct kmt_alloc copy = *a;
+
+		kmt_site_describe(row, &copy);
+	}
 	if ((flags & KMT_F_FILTER) && row->id.state == KMT_SITE_EXCLUDED) {
 		count[KMT_CNT_FILTERED]++;
 		return 0;

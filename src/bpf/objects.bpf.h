@@ -125,9 +125,8 @@ static __always_inline int kmt_bucket_replace(struct kmt_bucket *b, __u64 addr, 
 	return 0;
 }
 
-/* The home is full, or was: rare, so out of line. */
-static __noinline int kmt_object_insert_spilled(__u64 addr, __u64 what, __u32 birth,
-						__u64 *ret_old)
+/* The home is full, or was, or has the address already: rare, so out of line. */
+static __noinline int kmt_object_insert_slow(__u64 addr, __u64 what, __u32 birth, __u64 *ret_old)
 {
 	void *base = kmt_base();
 	struct kmt_bucket *home, *b;
@@ -137,7 +136,9 @@ static __noinline int kmt_object_insert_spilled(__u64 addr, __u64 what, __u32 bi
 	home = kmt_bucket_home(base, addr);
 	if (!home)
 		return KMT_NO_ROOM;
-	for (__u32 n = 0; n < KMT_SPILLS; n++) {
+	if (kmt_bucket_replace(home, addr, what, birth, ret_old))
+		return KMT_REPLACED;
+	for (__u32 n = 0; n < KMT_SPILLS && home->spilled; n++) {
 		b = kmt_bucket_spill(base, addr, n);
 		if (b && kmt_bucket_replace(b, addr, what, birth, ret_old))
 			return KMT_REPLACED;
@@ -148,7 +149,7 @@ static __noinline int kmt_object_insert_spilled(__u64 addr, __u64 what, __u32 bi
 	__sync_fetch_and_add(&home->spilled, 1);
 	for (__u32 n = 0; n < KMT_SPILLS; n++) {
 		b = kmt_bucket_spill(base, addr, n);
-		/* the home may have got room meanwhile, but what is there does not count as spilled */
+		/* the home may have got room meanwhile, but what is there is not spilled */
 		if (b && b != home && kmt_bucket_claim(b, addr, what, birth))
 			return KMT_INSERTED;
 	}
@@ -156,32 +157,51 @@ static __noinline int kmt_object_insert_spilled(__u64 addr, __u64 what, __u32 bi
 	return KMT_NO_ROOM;
 }
 
-static __always_inline int kmt_object_insert(void *base, __u64 addr, __u64 what, __u32 birth, __u64 *ret_old)
+/* The common case in one look at the bucket: the address is new and a slot is free. */
+static __always_inline int kmt_object_insert(void *base, __u64 addr, __u64 what, __u32 birth,
+					     __u64 *ret_old)
 {
 	struct kmt_bucket *b = kmt_bucket_home(base, addr);
+	__u64 a0, a1, a2, old = 0;
+	int res;
 
 	if (!b)
 		return KMT_NO_ROOM;
-	if (unlikely(kmt_bucket_replace(b, addr, what, birth, ret_old)))
-		return KMT_REPLACED;
-	if (likely(!b->spilled) && likely(kmt_bucket_claim(b, addr, what, birth)))
-		return KMT_INSERTED;
-	return kmt_object_insert_spilled(addr, what, birth, ret_old);
+	a0 = *(volatile __u64 *)&b->addr[0];
+	a1 = *(volatile __u64 *)&b->addr[1];
+	a2 = *(volatile __u64 *)&b->addr[2];
+	if (likely(a0 != addr && a1 != addr && a2 != addr && !b->spilled)) {
+		__u32 w = !a0 ? 0 : !a1 ? 1 : 2;
+
+		if (likely(!__sync_val_compare_and_swap(&b->addr[w], 0, addr | KMT_ADDR_BUSY))) {
+			b->what[w] = what;
+			b->birth[w] = birth;
+			KMT_PUBLISH(&b->addr[w], addr);
+			return KMT_INSERTED;
+		}
+	}
+	res = kmt_object_insert_slow(addr, what, birth, &old);
+	*ret_old = old;
+	return res;
 }
 
 /* Remove an address from one bucket; compare-and-swap, should the kernel free it twice. */
 static __always_inline int kmt_bucket_remove(struct kmt_bucket *b, __u64 addr, __u64 *ret_what,
 					     __u64 *ret_born)
 {
-#define OP(w)									\
-	if (KMT_WAY_IS(b, w, addr)) {						\
-		*ret_what = b->what[w];						\
-		*ret_born = kmt_object_born(*ret_what, b->birth[w]);		\
-		return __sync_val_compare_and_swap(&b->addr[w], addr, 0) == addr;	\
+	__u32 w = 0;
+
+	if (!KMT_WAY_IS(b, 0, addr)) {
+		w = 1;
+		if (!KMT_WAY_IS(b, 1, addr)) {
+			w = 2;
+			if (!KMT_WAY_IS(b, 2, addr))
+				return 0;
+		}
 	}
-	KMT_FOR_WAYS(OP)
-#undef OP
-	return 0;
+	*ret_what = b->what[w];
+	*ret_born = kmt_object_born(*ret_what, b->birth[w]);
+	return __sync_val_compare_and_swap(&b->addr[w], addr, 0) == addr;
 }
 
 static __noinline int kmt_object_remove_spilled(__u64 addr, __u64 *ret_what, __u64 *ret_born)
@@ -203,15 +223,23 @@ static __noinline int kmt_object_remove_spilled(__u64 addr, __u64 *ret_what, __u
 }
 
 /* 1 and what was known about it (wire.h), 0 if the address is not in the table. */
-static __always_inline int kmt_object_remove(void *base, __u64 addr, __u64 *ret_what, __u64 *ret_born)
+static __always_inline int kmt_object_remove(void *base, __u64 addr, __u64 *ret_what,
+					     __u64 *ret_born)
 {
 	struct kmt_bucket *b = kmt_bucket_home(base, addr);
+	__u64 what = 0, born = 0;
+	int res;
 
 	if (!b)
 		return 0;
 	if (likely(kmt_bucket_remove(b, addr, ret_what, ret_born)))
 		return 1;
-	return unlikely(b->spilled) ? kmt_object_remove_spilled(addr, ret_what, ret_born) : 0;
+	if (likely(!b->spilled))
+		return 0;
+	res = kmt_object_remove_spilled(addr, &what, &born);
+	*ret_what = what;
+	*ret_born = born;
+	return res;
 }
 
 #endif

@@ -40,7 +40,12 @@ static __always_inline __u32 kmt_mix_row(__u64 key)
 	return key >> 40;
 }
 
-/* Linux commit 13657d0ad9bf "mm, slab: make kmalloc_type() ..." order: DMA, then memcg, reclaimable. */
+/*
+ * The order in which kmalloc_type() looks at the flags: DMA, reclaimable, then
+ * accounted (include/linux/slab.h; KMALLOC_CGROUP since Linux commit
+ * 494c1dfe855e "mm: memcg/slab: create a new set of kmalloc-cg-<n> caches", in
+ * v5.14).
+ */
 static __always_inline __u32 kmt_gfp_family(__u64 gfp)
 {
 	if (kmt_gfp_dma && (gfp & kmt_gfp_dma))

@@ -3,6 +3,7 @@
 #ifndef KMT_CMD_OUTPUT_H
 #define KMT_CMD_OUTPUT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buf.h"
@@ -13,6 +14,7 @@ struct kmt_output {
 	int fd;
 	struct kmt_buf buf;
 	size_t chunk;		/* what one write may take without blocking us for ever */
+	bool failed;		/* a write failed: the fault is not the input's */
 	uint64_t dropped;	/* bytes that a gone or stalled reader did not take */
 	struct kmt_run *run;	/* whose signals end the wait for a slow reader */
 };

@@ -389,8 +389,8 @@ static int finish(struct stat_run *run, int err, int status)
 	if (err == -EPIPE || err == -EINTR)
 		return status;
 	if (err)
-		return kmt_cmd_fail(run->o->select.from ? KMT_EXIT_INPUT : KMT_EXIT_IMPOSSIBLE,
-				    "%s", kmt_err_text());
+		return kmt_cmd_fail(run->o->select.from && !run->out.failed ? KMT_EXIT_INPUT :
+				    KMT_EXIT_IMPOSSIBLE, "%s", kmt_err_text());
 	if (!status && run->o->select.strict && data_lost(run))
 		return KMT_EXIT_LOST;
 	return status;

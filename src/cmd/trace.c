@@ -219,8 +219,8 @@ static int finish(struct trace_run *run, int err, int status)
 	if (err == -EPIPE || err == -ECANCELED || err == -EINTR)
 		err = 0;
 	if (err)
-		return kmt_cmd_fail(run->o->select.from ? KMT_EXIT_INPUT : KMT_EXIT_IMPOSSIBLE,
-				    "%s", kmt_err_text());
+		return kmt_cmd_fail(run->o->select.from && !run->out.failed ? KMT_EXIT_INPUT :
+				    KMT_EXIT_IMPOSSIBLE, "%s", kmt_err_text());
 	if (!status && run->o->select.strict && run->lost)
 		return KMT_EXIT_LOST;
 	return status;

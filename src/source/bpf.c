@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -111,6 +113,9 @@ static int bpf_stop(struct kmt_source *src)
 	if (!b->running)
 		return 0;
 	kmt_bpf_detach(b);
+	/* a program may still run on another CPU: its last record must not be missed */
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
+		nap(b, 20);
 	b->stop_ns = kmt_monotonic_ns();
 	b->running = false;
 	return 0;
