@@ -210,8 +210,8 @@ enum kmt_prog {
 struct kmt_cpu {
 	__u64 jiffies;		/* of the last look at the clock */
 	__u64 now;		/* that look, in units of 8.192 us */
-	__u64 uses;		/* events since jiffies changed */
-	__u64 next;		/* look again at this many */
+	__u64 uses;		/* events since jiffies changed, as of the last look */
+	__u64 left;		/* events until the next look */
 	__u64 stride;		/* events between two looks */
 	__u64 pad[3];
 	__u64 count[KMT_PROG_MAX][KMT_CNT_MAX];

@@ -16,23 +16,30 @@
  * Error: 1/64 tick (62 us at HZ=250) while the load is steady, up to one tick
  * for an event that follows a burst after a pause. A reading never runs ahead.
  */
+/* Out of line: look at the clock, and at a new tick decide how often to look. */
+static __noinline __u64 kmt_look(struct kmt_cpu *cpu, __u64 jiffies)
+{
+	if (!cpu)
+		return 0;
+	cpu->uses += cpu->stride + 1;
+	if (cpu->jiffies != jiffies) {
+		/* after an idle tick nothing is known about the load */
+		cpu->stride = cpu->jiffies + 1 == jiffies ? cpu->uses >> KMT_CLOCK_SHIFT : 0;
+		cpu->jiffies = jiffies;
+		cpu->uses = 0;
+	}
+	cpu->left = cpu->stride;
+	cpu->now = bpf_ktime_get_ns() >> KMT_TIME_UNIT_SHIFT;
+	return cpu->now;
+}
+
 static __always_inline __u64 kmt_now(struct kmt_cpu *cpu)
 {
-	__u64 jiffies = bpf_jiffies64();
-	__u64 uses = cpu->uses + 1;
+	__u64 jiffies = bpf_jiffies64(), left = cpu->left;
 
-	if (unlikely(cpu->jiffies != jiffies)) {
-		/* after an idle tick nothing is known about the load */
-		cpu->stride = cpu->jiffies + 1 == jiffies ? uses >> KMT_CLOCK_SHIFT : 0;
-		cpu->jiffies = jiffies;
-		cpu->next = 0;
-		uses = 0;
-	}
-	cpu->uses = uses;
-	if (uses >= cpu->next) {
-		cpu->next = uses + 1 + cpu->stride;
-		cpu->now = bpf_ktime_get_ns() >> KMT_TIME_UNIT_SHIFT;
-	}
+	if (unlikely(!left || cpu->jiffies != jiffies))
+		return kmt_look(cpu, jiffies);
+	cpu->left = left - 1;
 	return cpu->now;
 }
 

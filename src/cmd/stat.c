@@ -340,7 +340,11 @@ static int make_session(struct stat_run *run)
 	if (err)
 		return kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "%s", kmt_err_text());
 	run->sink = kmt_session_sink(run->session);
-	kmt_gfp_names_running(&run->gfp_names);
+	/* the running kernel's bits mean something else in a text of the original's time */
+	if (o->select.from)
+		kmt_gfp_names_2008(&run->gfp_names);
+	else
+		kmt_gfp_names_running(&run->gfp_names);
 	if (try_report(run))
 		return kmt_cmd_usage_error("stat");
 	return 0;
