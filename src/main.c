@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Finds the command, runs it. */
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
@@ -28,10 +29,26 @@ static int flush_output(int status)
 			    errno ? strerror(errno) : "cannot write");
 }
 
+/*
+ * Standard input, output and error exist from here on: a file or socket opened
+ * later must never get the number of one that the caller had closed. Nothing
+ * can be written to the one that stands in for standard output, so that its
+ * absence is an error and not silence.
+ */
+static void open_missing_fds(void)
+{
+	static const int modes[] = { O_RDWR, O_RDONLY, O_RDWR };
+
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+			(void)!open("/dev/null", modes[fd]);	/* takes the lowest number: this one */
+}
+
 int main(int argc, char **argv)
 {
 	const struct kmt_command *cmd;
 
+	open_missing_fds();
 	setlocale(LC_CTYPE, "");
 	/* a reader that went away is an error of the write, not the end of the process */
 	signal(SIGPIPE, SIG_IGN);

@@ -76,7 +76,7 @@ int kmt_output_flush(struct kmt_output *out)
 			left -= n;
 		}
 	}
-	out->failed |= err != 0;
+	out->failed |= err && err != -EINTR && err != -EPIPE;
 	out->dropped += left;
 	kmt_buf_clear(&out->buf);
 	return err;

@@ -199,7 +199,7 @@ static void tell_end(struct trace_run *run)
 
 	src->ops->quality(src, &q);
 	run->lost = kmt_quality_lost(&q);
-	if (run->out.dropped)
+	if (run->out.dropped && !run->out.failed)
 		kmt_cmd_warn("standard output is stalled: its reader did not take the last %llu "
 			     "bytes", (unsigned long long)run->out.dropped);
 	kmt_buf_printf(&line, "%llu events printed", (unsigned long long)run->events);

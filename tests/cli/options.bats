@@ -186,6 +186,17 @@ commands() {
 	done
 }
 
+@test "closed standard output: an error; closed input or error: no matter" {
+	for args in list "stat --from $SAMPLE" "trace --from $SAMPLE"; do
+		# shellcheck disable=SC2086
+		! said=$(timeout 20 "$KMT" $args 2>&1 >&-) || fail "$args: status 0 without output"
+		[[ $said == *"standard output: Bad file descriptor"* ]] || fail "$args said: $said"
+		# shellcheck disable=SC2086
+		timeout 20 "$KMT" $args <&- 2>&- >"$BATS_TEST_TMPDIR/out" || fail "$args: status $?"
+		[ -s "$BATS_TEST_TMPDIR/out" ] || fail "$args: no output"
+	done
+}
+
 @test "without privilege: status 3, one line; files can be read, lists printed" {
 	for args in stat trace "stat --source tracefs" "trace --source bpf" "stat -- true"; do
 		# shellcheck disable=SC2086
