@@ -124,32 +124,23 @@ int kmt_cache_free(struct bpf_raw_tracepoint_args *ctx)
  * The same code with what to do known to the compiler. Half the instructions
  * and loads of the general programs; user space takes them where they fit.
  */
+#define KMT_FAST_KMALLOC(name, ask_cache, flags)				\
+SEC("?raw_tp/kmalloc")								\
+int name(struct bpf_raw_tracepoint_args *ctx)					\
+{										\
+	struct kmt_alloc a = {							\
+		.call_site = ctx->args[0], .addr = ctx->args[1],		\
+		.bytes_req = ctx->args[2], .bytes_alloc = ctx->args[3],		\
+		.gfp = ctx->args[4], .node = ctx->args[5],			\
+		.type = KMT_WIRE_KMALLOC,					\
+	};									\
+										\
+	return kmt_on_alloc(ctx, &a, KMT_PROG_KMALLOC, ask_cache, flags);	\
+}
+
 #define KMT_FAST_PROGRAMS(mode, flags)						\
-SEC("?raw_tp/kmalloc")								\
-int kmt_kmalloc_##mode(struct bpf_raw_tracepoint_args *ctx)			\
-{										\
-	struct kmt_alloc a = {							\
-		.call_site = ctx->args[0], .addr = ctx->args[1],		\
-		.bytes_req = ctx->args[2], .bytes_alloc = ctx->args[3],		\
-		.gfp = ctx->args[4], .node = ctx->args[5],			\
-		.type = KMT_WIRE_KMALLOC,					\
-	};									\
-										\
-	return kmt_on_alloc(ctx, &a, KMT_PROG_KMALLOC, 0, flags);		\
-}										\
-										\
-SEC("?raw_tp/kmalloc")								\
-int kmt_kmalloc_cache_##mode(struct bpf_raw_tracepoint_args *ctx)		\
-{										\
-	struct kmt_alloc a = {							\
-		.call_site = ctx->args[0], .addr = ctx->args[1],		\
-		.bytes_req = ctx->args[2], .bytes_alloc = ctx->args[3],		\
-		.gfp = ctx->args[4], .node = ctx->args[5],			\
-		.type = KMT_WIRE_KMALLOC,					\
-	};									\
-										\
-	return kmt_on_alloc(ctx, &a, KMT_PROG_KMALLOC, 1, flags);		\
-}										\
+KMT_FAST_KMALLOC(kmt_kmalloc_##mode, 0, flags)					\
+KMT_FAST_KMALLOC(kmt_kmalloc_cache_##mode, 1, flags)				\
 										\
 SEC("?raw_tp/kmem_cache_alloc")							\
 int kmt_cache_alloc_##mode(struct bpf_raw_tracepoint_args *ctx)			\
