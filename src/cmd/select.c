@@ -44,7 +44,7 @@ const struct kmt_option kmt_select_options[] = {
 	{ "own", 0, KMT_OPT_FLAG, OFF(own), NULL,
 	  "do not leave kmemtrace's own allocations out", 0, 0, NULL },
 	{ "kallsyms", 0, KMT_OPT_STRING, OFF(kallsyms), "FILE",
-	  "kernel symbols for --from (default: /proc/kallsyms)", 0, 0, NULL },
+	  "kernel symbols for --from (default: the recording's own)", 0, 0, NULL },
 	{ "strict", 0, KMT_OPT_FLAG, OFF(strict), NULL,
 	  "exit with 5 when data were lost", 0, 0, NULL },
 	{ 0 }
@@ -147,7 +147,14 @@ static int open_file(struct kmt_select *s, struct kmt_source_opts *opts)
 	opts->path = s->from;
 	if (!err)
 		err = ops->open(opts, &s->source);
+	if (!err && ops->facts)
+		s->facts = ops->facts(s->source);
 	return err ? kmt_cmd_fail(KMT_EXIT_INPUT, "%s", kmt_err_text()) : 0;
+}
+
+const struct kmt_symbols *kmt_select_symbols(const struct kmt_select *s)
+{
+	return s->symbols ? s->symbols : s->facts ? s->facts->symbols : NULL;
 }
 
 /* The first live source that opens; falling back is told, with its cause. */

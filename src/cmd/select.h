@@ -21,6 +21,7 @@ struct kmt_select {
 	char no_symbols[256];		/* why there are none; told once tracing is possible */
 	struct kmt_slabs *slabs;
 	struct kmt_source *source;
+	const struct kmt_facts *facts;	/* of --from's recording; NULL: live, or nothing known */
 };
 
 /* Rows for an options struct that has 'struct kmt_select select' as its FIRST member. */
@@ -45,6 +46,8 @@ int kmt_select_command(struct kmt_select *s, struct kmt_run *run, char **argv);
  * Returns 0 or an exit status after having told the user.
  */
 int kmt_select_open(struct kmt_select *s, struct kmt_source_opts *opts);
+/* Whose names apply: --kallsyms, the recording's own, or the running kernel's. May be NULL. */
+const struct kmt_symbols *kmt_select_symbols(const struct kmt_select *s);
 void kmt_select_done(struct kmt_select *s);
 
 #endif

@@ -240,18 +240,29 @@ static int prepare(struct trace_opts *o, struct trace_run *run)
 	if (o->select.row_filters.n)
 		return kmt_cmd_fail(KMT_EXIT_USAGE, "--filter: '%s' is a condition on the rows of "
 				    "a view; trace has none", o->select.row_filters.v[0]);
-	if (o->gfp && o->select.from)
-		kmt_gfp_names_2008(&run->gfp_names);
-	else if (o->gfp && kmt_gfp_names_running(&run->gfp_names))
-		kmt_cmd_warn("%s; gfp flags are shown in hex", kmt_err_text());
 	if (o->real_node && !o->select.from && kmt_nodes_load(NULL, &run->nodes))
 		kmt_cmd_warn("%s; real nodes are unknown", kmt_err_text());
 	run->fmt = (struct kmt_eventfmt_opts) {
 		.gfp = o->gfp, .time = o->time, .task = o->task, .cache = o->cache,
 		.real_node = o->real_node, .stacks = o->stacks,
-		.symbols = o->select.symbols, .gfp_names = run->gfp_names,
 	};
 	return 0;
+}
+
+/* The running kernel's bits and addresses mean something else in a recording. */
+static void find_names(struct trace_run *run)
+{
+	const struct kmt_facts *facts = run->o->select.facts;
+
+	run->fmt.symbols = kmt_select_symbols(&run->o->select);
+	run->fmt.gfp_names = facts ? facts->gfp_names : NULL;
+	if (!run->o->gfp || run->fmt.gfp_names)
+		return;
+	if (run->o->select.from && !facts)
+		kmt_gfp_names_2008(&run->gfp_names);
+	else if (!run->o->select.from && kmt_gfp_names_running(&run->gfp_names))
+		kmt_cmd_warn("%s; gfp flags are shown in hex", kmt_err_text());
+	run->fmt.gfp_names = run->gfp_names;
 }
 
 static int run_trace(struct trace_opts *o, char **argv)
@@ -271,6 +282,7 @@ static int run_trace(struct trace_opts *o, char **argv)
 		status = kmt_select_open(&o->select, &so);
 	if (!status) {
 		kmt_output_init(&run.out, STDOUT_FILENO, &run.child);
+		find_names(&run);
 		if (!err && run.format->header && !o->no_header)
 			run.format->header(&run.fmt, &run.out.buf);
 		if (!err)

@@ -37,6 +37,13 @@ struct kmt_event {
 	uint32_t pid;
 	uint32_t tgid;		/* process of the thread pid, 0 unknown */
 	uint32_t n_ips;
+	/*
+	 * Not 0: the source's number for op, type, call_site, call_site_name,
+	 * cache, cache_inferred, bytes_alloc, gfp and ips together, the same
+	 * for as long as it is open, counted up from 1 (a session keeps a table
+	 * by it, and saves the look-up by content).
+	 */
+	uint32_t shape;
 	uint64_t ts_ns;		/* CLOCK_MONOTONIC of the traced machine */
 	uint64_t call_site;	/* address after the call; 0 unknown */
 	uint64_t addr;		/* object address; 0 on a failed allocation */

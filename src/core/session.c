@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
+#include "core/observer.h"
 #include "core/sat.h"
 #include "core/session_priv.h"
 
@@ -42,6 +44,12 @@ void kmt_session_free(struct kmt_session *s)
 	kmt_site_table_done(&s->sites);
 	kmt_free_table_done(&s->free_sites);
 	kmt_objects_done(&s->objects);
+	for (size_t i = 0; i < s->n_observers; i++) {
+		if (s->observers[i].ops->done)
+			s->observers[i].ops->done(s->observers[i].state);
+		free(s->observers[i].state);
+	}
+	free(s->shapes.row);
 	kmt_arena_done(&s->arena);
 	free(s->site_of);
 	free(s);
@@ -64,6 +72,73 @@ void kmt_session_saw_live(struct kmt_session *s)
 
 	if (live > s->peak)
 		s->peak = live;
+}
+
+int kmt_session_observe(struct kmt_session *s, const struct kmt_observer *o)
+{
+	struct kmt_observer_slot *slot = &s->observers[s->n_observers];
+
+	if (kmt_session_observed(s, o))
+		return 0;
+	if (s->n_observers == KMT_OBSERVERS)
+		return kmt_err(-E2BIG, "more than %d views that watch the run", KMT_OBSERVERS);
+	slot->state = calloc(1, o->state_size);
+	if (!slot->state)
+		return kmt_err(-ENOMEM, "out of memory");
+	slot->ops = o;
+	s->n_observers++;
+	return 0;
+}
+
+const void *kmt_session_observed(const struct kmt_session *s, const struct kmt_observer *o)
+{
+	for (size_t i = 0; i < s->n_observers; i++)
+		if (s->observers[i].ops == o)
+			return s->observers[i].state;
+	return NULL;
+}
+
+static int tell_alloc(struct kmt_session *s, const struct kmt_event *ev, size_t site)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < s->n_observers; i++)
+		if (s->observers[i].ops->on_alloc)
+			err = s->observers[i].ops->on_alloc(s->observers[i].state, s, ev, site);
+	return err;
+}
+
+static int tell_free(struct kmt_session *s, const struct kmt_event *ev, const struct kmt_live *l)
+{
+	const struct kmt_object o = { .addr = l->addr, .bytes_req = l->bytes_req,
+				      .bytes_alloc = l->bytes_alloc, .birth_ns = l->birth_ns,
+				      .site = l->site, .cpu = l->cpu };
+	int err = 0;
+
+	for (size_t i = 0; !err && i < s->n_observers; i++)
+		if (s->observers[i].ops->on_free)
+			err = s->observers[i].ops->on_free(s->observers[i].state, s, ev, &o);
+	return err;
+}
+
+/* Where the row of a shape is kept; NULL: this event has none, or no memory for it. */
+static uint32_t *shape_row(struct kmt_session *s, const struct kmt_event *ev)
+{
+	struct kmt_shape_map *m = &s->shapes;
+
+	if (!ev->shape || s->opts.by_task)
+		return NULL;
+	if (ev->shape >= m->n) {
+		size_t n = (size_t)ev->shape + 1 < 1024 ? 1024 : ((size_t)ev->shape + 1) * 2;
+		uint32_t *row = reallocarray(m->row, n, sizeof(*row));
+
+		if (!row)
+			return NULL;
+		memset(row + m->n, 0, (n - m->n) * sizeof(*row));
+		m->row = row;
+		m->n = n;
+	}
+	return &m->row[ev->shape];
 }
 
 static void key_of(const struct kmt_session *s, const struct kmt_event *ev,
@@ -89,10 +164,18 @@ static void key_of(const struct kmt_session *s, const struct kmt_event *ev,
 /* The row of an allocation. 1: it has one; 0: the table is full, which was counted. */
 static int site_of(struct kmt_session *s, const struct kmt_event *ev, size_t *ret)
 {
+	uint32_t *row = shape_row(s, ev);
 	struct kmt_site_key key;
 	struct kmt_site *site;
 	int err;
 
+	if (row && *row) {
+		*ret = *row - 1;
+		site = &s->sites.v[*ret].site;
+		if (ev->type == KMT_TYPE_CACHE && site->key.object_size != ev->bytes_req)
+			site->key.object_size = 0;
+		return 1;
+	}
 	key_of(s, ev, &key);
 	err = kmt_site_table_get(&s->sites, &s->arena, &key, false, ret);
 	if (err == -ENOSPC) {
@@ -105,6 +188,8 @@ static int site_of(struct kmt_session *s, const struct kmt_event *ev, size_t *re
 	site->gfp |= ev->gfp;
 	if (site->key.object_size != key.object_size)
 		site->key.object_size = 0;
+	if (row)
+		*row = (uint32_t)*ret + 1;
 	return 1;
 }
 
@@ -121,15 +206,19 @@ static struct kmt_site *take_away(struct kmt_session *s, const struct kmt_live *
 }
 
 /* The address is handed out again, so its free fired no event. */
-static void close_untraced(struct kmt_session *s, const struct kmt_event *ev)
+static int close_untraced(struct kmt_session *s, const struct kmt_event *ev)
 {
 	struct kmt_live *old = kmt_objects_find(&s->objects, kmt_object_layer(ev->type), ev->addr);
+	int err = 0;
 
 	if (!old)
-		return;
+		return 0;
 	take_away(s, old)->counts.untraced_frees++;
 	s->untraced_frees++;
+	if (s->n_observers)
+		err = tell_free(s, ev, old);
 	kmt_objects_remove(&s->objects, old);
+	return err;
 }
 
 static void track(struct kmt_session *s, const struct kmt_event *ev, size_t i)
@@ -160,15 +249,16 @@ static int on_alloc(struct kmt_session *s, const struct kmt_event *ev)
 {
 	struct kmt_counts *c;
 	size_t i;
-	int res;
+	int res = 0;
 
 	if (ev->addr && ev->addr <= ZERO_SIZE_PTR) {
 		s->nulls++;
 		return 0;
 	}
 	if (ev->addr)
-		close_untraced(s, ev);
-	res = site_of(s, ev, &i);
+		res = close_untraced(s, ev);
+	if (!res)
+		res = site_of(s, ev, &i);
 	if (res <= 0)
 		return res;
 	c = &s->sites.v[i].site.counts;
@@ -181,18 +271,27 @@ static int on_alloc(struct kmt_session *s, const struct kmt_event *ev)
 	c->bytes_req = kmt_sat_add(c->bytes_req, ev->bytes_req);
 	c->bytes_alloc = kmt_sat_add(c->bytes_alloc, ev->bytes_alloc);
 	track(s, ev, i);
-	return 0;
+	return s->n_observers ? tell_alloc(s, ev, i) : 0;
 }
 
 static int count_free_site(struct kmt_session *s, const struct kmt_event *ev)
 {
 	struct kmt_free_site key = { .call_site = ev->call_site, .name = ev->call_site_name,
 				     .type = ev->type };
+	uint32_t *row = shape_row(s, ev);
 	size_t i;
-	int err = kmt_free_table_get(&s->free_sites, &s->arena, &key, false, &i);
+	int err;
 
-	if (!err)
+	if (row && *row) {
+		s->free_sites.v[*row - 1].site.frees++;
+		return 0;
+	}
+	err = kmt_free_table_get(&s->free_sites, &s->arena, &key, false, &i);
+	if (!err) {
 		s->free_sites.v[i].site.frees++;
+		if (row)
+			*row = (uint32_t)i + 1;
+	}
 	if (err == -ENOSPC) {
 		s->no_site++;
 		return 0;
@@ -238,8 +337,10 @@ static int on_free(struct kmt_session *s, const struct kmt_event *ev)
 		if (age < s->opts.temporary_ns)
 			site->counts.temporary++;
 	}
+	if (s->n_observers)
+		err = tell_free(s, ev, o);
 	kmt_objects_remove(&s->objects, o);
-	return 0;
+	return err;
 }
 
 static int on_event(void *ctx, const struct kmt_event *ev)

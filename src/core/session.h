@@ -40,6 +40,16 @@ void kmt_session_free(struct kmt_session *s);
  */
 struct kmt_sink kmt_session_sink(struct kmt_session *s);
 
+struct kmt_observer;
+
+/*
+ * Let an observer see every event from here on. The same one twice is one.
+ * 0 or -ENOMEM.
+ */
+int kmt_session_observe(struct kmt_session *s, const struct kmt_observer *o);
+/* The observer's state; NULL if it was not hung on this session. */
+const void *kmt_session_observed(const struct kmt_session *s, const struct kmt_observer *o);
+
 /*
  * The sources' counts of losses, misses and so on, and what is reported of
  * them: what both may have counted (events, failures, null, unknown and

@@ -8,12 +8,29 @@
 #include "core/session.h"
 #include "core/site_table.h"
 
+#define KMT_OBSERVERS 8
+
+struct kmt_observer_slot {
+	const struct kmt_observer *ops;
+	void *state;
+};
+
+/* Row of each of a source's shapes, +1; 0 = not seen yet. */
+struct kmt_shape_map {
+	uint32_t *row;
+	size_t n;
+};
+
 struct kmt_session {
 	struct kmt_session_opts opts;
 	struct kmt_arena arena;		/* strings and frames of the rows */
 	struct kmt_site_table sites;
 	struct kmt_free_table free_sites;
 	struct kmt_objects objects;	/* of the events */
+
+	struct kmt_observer_slot observers[KMT_OBSERVERS];
+	size_t	 n_observers;
+	struct kmt_shape_map shapes;	/* of allocations and of frees: each shape is one of them */
 
 	bool	 has_time;
 	uint64_t first_ns, now_ns;

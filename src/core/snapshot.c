@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The books as the kernel side keeps them, taken over into a session. */
+#include "core/observer.h"
 #include "core/snapshot.h"
 
 #include <errno.h>
@@ -135,5 +136,9 @@ int kmt_session_snapshot(void *ctx, const struct kmt_snapshot *snap)
 	s->has_snapshot = true;
 	s->each_object = snap->each_object;
 	s->objects_ctx = snap->objects_ctx;
-	return 0;
+	err = 0;
+	for (size_t i = 0; !err && i < s->n_observers; i++)
+		if (s->observers[i].ops->on_snapshot)
+			err = s->observers[i].ops->on_snapshot(s->observers[i].state, s);
+	return err;
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "core/event.h"
+#include "core/facts.h"
 #include "core/filter.h"
 #include "core/quality.h"
 
@@ -66,6 +67,13 @@ struct kmt_source_ops {
 	int (*snapshot)(struct kmt_source *src, const struct kmt_sink *sink);
 	/* Fill in what this source knows (source, losses, misses, ...). */
 	void (*quality)(struct kmt_source *src, struct kmt_quality *q);
+	/*
+	 * File sources: what the recording says about its machine. Complete for
+	 * what lies before the first event once open() is back; the end of the
+	 * run, with slabs_end, is known when poll() has said -ENODATA. NULL:
+	 * nothing is known.
+	 */
+	const struct kmt_facts *(*facts)(struct kmt_source *src);
 	/* Release everything, also in the kernel; NULL allowed. */
 	void (*close)(struct kmt_source *src);
 };

@@ -17,7 +17,7 @@ struct kmt_gfp_names *kmt_gfp_names_new(const char *zero)
 	struct kmt_gfp_names *g = calloc(1, sizeof(*g));
 
 	if (g)
-		g->zero = zero;
+		snprintf(g->zero, sizeof(g->zero), "%s", zero);
 	return g;
 }
 
@@ -179,6 +179,62 @@ int kmt_gfp_names_2008(struct kmt_gfp_names **ret)
 	}
 	*ret = take_ptr(g);
 	return 0;
+}
+
+/* "0xMASK NAME"; false: it is no such line. */
+static bool parse_stored(const char *line, size_t len, uint64_t *ret_mask, const char **ret_name,
+			 size_t *ret_len)
+{
+	const char *blank = memchr(line, ' ', len);
+	char mask[24];
+	char *end;
+
+	if (!blank || blank - line < 3 || (size_t)(blank - line) >= sizeof(mask) ||
+	    line[0] != '0' || line[1] != 'x')
+		return false;
+	memcpy(mask, line, (size_t)(blank - line));
+	mask[blank - line] = '\0';
+	*ret_mask = strtoull(mask + 2, &end, 16);
+	*ret_name = blank + 1;
+	*ret_len = len - (size_t)(blank + 1 - line);
+	for (size_t i = 0; i < *ret_len; i++)
+		if ((*ret_name)[i] <= ' ' || (*ret_name)[i] > '~')
+			return false;
+	return !*end && *ret_len && *ret_len < KMT_GFP_NAME_LEN;
+}
+
+int kmt_gfp_names_parse(const char *text, size_t len, struct kmt_gfp_names **ret)
+{
+	_cleanup_free_ struct kmt_gfp_names *g = kmt_gfp_names_new("none");
+
+	if (!g)
+		return kmt_err(-ENOMEM, "out of memory for gfp names");
+	for (const char *line = text, *end = text + len; line < end;) {
+		const char *nl = memchr(line, '\n', (size_t)(end - line)), *name;
+		size_t n = (size_t)((nl ? nl : end) - line), name_len;
+		uint64_t mask;
+
+		if (!parse_stored(line, n, &mask, &name, &name_len))
+			return kmt_err(-EINVAL, "a stored gfp name is not understood");
+		if (!mask)
+			snprintf(g->zero, sizeof(g->zero), "%.*s", (int)name_len, name);
+		else if (kmt_gfp_names_add(g, mask, name, name_len))
+			return kmt_err(-E2BIG, "too many stored gfp names");
+		line = nl ? nl + 1 : end;
+	}
+	if (!g->n)
+		return kmt_err(-EINVAL, "the list of gfp names is empty");
+	*ret = take_ptr(g);
+	return 0;
+}
+
+void kmt_gfp_names_store(const struct kmt_gfp_names *g, struct kmt_buf *out)
+{
+	if (!g)
+		return;
+	kmt_buf_printf(out, "0x0 %s\n", g->zero);
+	for (size_t i = 0; i < g->n; i++)
+		kmt_buf_printf(out, "0x%" PRIx64 " %s\n", g->v[i].mask, g->v[i].name);
 }
 
 static int from_format_file(const char *path, struct kmt_gfp_names **ret)

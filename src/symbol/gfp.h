@@ -2,6 +2,7 @@
 #ifndef KMT_SYMBOL_GFP_H
 #define KMT_SYMBOL_GFP_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct kmt_buf;
@@ -16,6 +17,15 @@ struct kmt_gfp_names;
 int kmt_gfp_names_running(struct kmt_gfp_names **ret);
 /* The layout of the original's time (2.6.28-2.6.35: GFP_KERNEL = 0xd0), for its text files. */
 int kmt_gfp_names_2008(struct kmt_gfp_names **ret);
+/*
+ * From the "print fmt" line of a kmem event's format file, wherever it was
+ * stored. -ENOENT if it has no flag list.
+ */
+int kmt_gfp_names_from_format(const char *text, size_t len, struct kmt_gfp_names **ret);
+/* From the stored form: lines "0xMASK NAME" in order, 0 first. -EINVAL if it is none. */
+int kmt_gfp_names_parse(const char *text, size_t len, struct kmt_gfp_names **ret);
+/* Append the stored form. */
+void kmt_gfp_names_store(const struct kmt_gfp_names *g, struct kmt_buf *out);
 void kmt_gfp_names_free(struct kmt_gfp_names *g);
 
 /*

@@ -15,7 +15,7 @@
  * bits are done with.
  */
 struct kmt_gfp_names {
-	const char *zero;	/* what no bit at all is called */
+	char zero[KMT_GFP_NAME_LEN];	/* what no bit at all is called */
 	size_t n;
 	struct {
 		uint64_t mask;
@@ -36,7 +36,5 @@ int kmt_gfp_names_compose(struct kmt_gfp_names *g);
 
 /* The single bits of the ___GFP_*_BIT enum in a BTF. -ENOENT if it has none. */
 int kmt_gfp_names_from_btf(const char *path, struct kmt_gfp_names **ret);
-/* The flag list of a kmem event's "print fmt" line. -ENOENT if there is none. */
-int kmt_gfp_names_from_format(const char *text, size_t len, struct kmt_gfp_names **ret);
 
 #endif

@@ -318,6 +318,111 @@ int kmt_slabs_load(const char *root, struct kmt_slabs **ret)
 	return 0;
 }
 
+/* One stored line, without its newline; it is cut up in place. */
+static int parse_stored(char *line, struct slab *ret)
+{
+	uint64_t v[4];
+	char *p = line, *tab;
+
+	for (size_t i = 0; i < 4; i++) {
+		char *end;
+
+		if (*p < '0' || *p > '9')
+			return -EINVAL;
+		errno = 0;
+		v[i] = strtoull(p, &end, 10);
+		if (errno || *end != ' ')
+			return -EINVAL;
+		p = end + 1;
+	}
+	tab = strchr(p, '\t');
+	if (tab)
+		*tab++ = '\0';
+	if (!*p || strlen(p) >= MAX_NAME || v[2] > UINT32_MAX || v[3] > UINT32_MAX)
+		return -EINVAL;
+	*ret = (struct slab){
+		.pub = { .active_objs = v[0], .num_objs = v[1], .object_size = (uint32_t)v[2],
+			 .objs_per_slab = (uint32_t)v[3] },
+		.name = strdup(p),
+	};
+	for (; tab && *tab; tab++)
+		kmt_buf_add(&ret->aliases, *tab == '\t' ? "\n" : tab, 1);
+	return ret->name && !ret->aliases.error ? 0 : out_of_memory();
+}
+
+static int parse_lines(char *text, const char *what, struct kmt_slabs *s)
+{
+	size_t line_no = 0;
+
+	for (char *line = text, *next; *line; line = next) {
+		size_t len = strcspn(line, "\n");
+		struct slab slab = { 0 };
+		int err;
+
+		next = line + len + (line[len] == '\n');
+		line[len] = '\0';
+		line_no++;
+		err = s->n == MAX_SLABS ? -E2BIG : parse_stored(line, &slab);
+		if (err == -EINVAL || err == -E2BIG)
+			return kmt_err(err, "%s: line %zu is not understood", what, line_no);
+		if (!err)
+			err = append(s, &slab);
+		if (err) {
+			free(slab.name);
+			kmt_buf_done(&slab.aliases);
+			return err;
+		}
+	}
+	return 0;
+}
+
+int kmt_slabs_parse(const char *text, size_t len, const char *what, struct kmt_slabs **ret)
+{
+	_cleanup_(cleanup_slabs) struct kmt_slabs *s = calloc(1, sizeof(*s));
+	_cleanup_free_ char *copy = strndup(text, len);
+	int err;
+
+	if (!s || !copy)
+		return out_of_memory();
+	err = parse_lines(copy, what, s);
+	if (err)
+		return err;
+	if (s->n)
+		qsort(s->v, s->n, sizeof(*s->v), by_cache);
+	for (size_t i = 0; i < s->n; i++) {
+		s->v[i].pub.name = s->v[i].name;
+		s->v[i].pub.aliases = kmt_buf_str(&s->v[i].aliases);
+	}
+	*ret = take_ptr(s);
+	return 0;
+}
+
+/* A name from the kernel must not end the line or the field it stands in. */
+static void store_name(struct kmt_buf *out, const char *name, char keep)
+{
+	for (; *name; name++) {
+		bool bad = (*name == '\n' && keep != '\n') || *name == '\t';
+		const char *c = bad ? "?" : *name == '\n' ? "\t" : name;
+
+		kmt_buf_add(out, c, 1);
+	}
+}
+
+void kmt_slabs_store(const struct kmt_slabs *s, struct kmt_buf *out)
+{
+	for (size_t i = 0; s && i < s->n; i++) {
+		const struct kmt_slab *c = &s->v[i].pub;
+
+		kmt_buf_printf(out, "%llu %llu %u %u ", (unsigned long long)c->active_objs,
+			       (unsigned long long)c->num_objs, c->object_size, c->objs_per_slab);
+		store_name(out, c->name, '\0');
+		if (*c->aliases)
+			kmt_buf_puts(out, "\t");
+		store_name(out, c->aliases, '\n');
+		kmt_buf_puts(out, "\n");
+	}
+}
+
 size_t kmt_slabs_count(const struct kmt_slabs *s)
 {
 	return s ? s->n : 0;

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct kmt_buf;
 struct kmt_slabs;
 
 /*
@@ -22,6 +23,14 @@ struct kmt_slab {
 
 /* root: NULL = "" (a prefix for tests). -EACCES when slabinfo is not readable. */
 int kmt_slabs_load(const char *root, struct kmt_slabs **ret);
+/*
+ * A list that is not this machine's, from its stored form: a line for each
+ * cache, "active num object_size objs_per_slab NAME[\tALIAS...]". 'what' names
+ * the text in errors (-EINVAL, with the line).
+ */
+int kmt_slabs_parse(const char *text, size_t len, const char *what, struct kmt_slabs **ret);
+/* Append the stored form. */
+void kmt_slabs_store(const struct kmt_slabs *s, struct kmt_buf *out);
 void kmt_slabs_free(struct kmt_slabs *s);
 size_t kmt_slabs_count(const struct kmt_slabs *s);
 const struct kmt_slab *kmt_slabs_at(const struct kmt_slabs *s, size_t i);

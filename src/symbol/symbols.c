@@ -279,6 +279,18 @@ static int index_names(struct kmt_symbols *s)
 	return 0;
 }
 
+/* From the text to a table that can be searched. */
+static int finish(struct kmt_symbols *s, const char *what)
+{
+	int err = parse_text(s, what);
+
+	if (err)
+		return err;
+	sort(s);
+	find_ends(s);
+	return index_names(s);
+}
+
 int kmt_symbols_load(const char *path, struct kmt_symbols **ret)
 {
 	_cleanup_(cleanup_symbols) struct kmt_symbols *s = calloc(1, sizeof(*s));
@@ -290,12 +302,28 @@ int kmt_symbols_load(const char *path, struct kmt_symbols **ret)
 		path = "/proc/kallsyms";
 	err = read_file(path, s);
 	if (!err)
-		err = parse_text(s, path);
+		err = finish(s, path);
 	if (err)
 		return err;
-	sort(s);
-	find_ends(s);
-	err = index_names(s);
+	*ret = take_ptr(s);
+	return 0;
+}
+
+int kmt_symbols_parse(const char *text, size_t len, const char *what, struct kmt_symbols **ret)
+{
+	_cleanup_(cleanup_symbols) struct kmt_symbols *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (len > MAX_FILE)
+		return kmt_err(-EFBIG, "'%s' is larger than %u MiB", what, MAX_FILE >> 20);
+	if (s)
+		s->text = malloc(len + 1);
+	if (!s || !s->text)
+		return kmt_err(-ENOMEM, "out of memory for kernel symbols");
+	memcpy(s->text, text, len);
+	s->text[len] = '\0';
+	s->text_len = len;
+	err = finish(s, what);
 	if (err)
 		return err;
 	*ret = take_ptr(s);

@@ -15,6 +15,8 @@ struct kmt_symbols;
  * when every address is zero (kptr_restrict, no privilege).
  */
 int kmt_symbols_load(const char *path, struct kmt_symbols **ret);
+/* The same from a text in memory, which is copied; 'what' names it in errors. */
+int kmt_symbols_parse(const char *text, size_t len, const char *what, struct kmt_symbols **ret);
 void kmt_symbols_free(struct kmt_symbols *s);
 
 struct kmt_symbol {
