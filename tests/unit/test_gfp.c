@@ -165,6 +165,39 @@ static void btf_against_format(void **state)
 	kmt_gfp_names_free(btf);
 }
 
+static void stored(void **state)
+{
+	static const char list[] = "0x0 none\n0xcc0 GFP_KERNEL\n0x80 __GFP_FS\n";
+	struct kmt_gfp_names *g;
+	struct kmt_buf b = { 0 };
+
+	assert_int_equal(kmt_gfp_names_parse(list, strlen(list), &g), 0);
+	assert_gfp(g, 0xcc0, "GFP_KERNEL");
+	assert_gfp(g, 0x180, "__GFP_FS|0x100");
+	assert_gfp(g, 0, "none");
+	kmt_gfp_names_store(g, &b);
+	assert_string_equal(kmt_buf_str(&b), list);
+	kmt_buf_done(&b);
+	kmt_gfp_names_free(g);
+	/* another name for nothing, and no newline at the end */
+	assert_int_equal(kmt_gfp_names_parse("0x0 GFP_NOWAIT\n0x1 X", 20, &g), 0);
+	assert_gfp(g, 0, "GFP_NOWAIT");
+	kmt_gfp_names_free(g);
+}
+
+static void stored_faults(void **state)
+{
+	static const char *const bad[] = {
+		"", "0x0 none\n", "0x1\n", "1 X\n", "0x X\n", "0x1g X\n", "0x1  \n",
+		"0x1 a b\n", "0x1 X\n\n",
+		"0x1 a_name_that_is_longer_than_any_that_a_kernel_has\n",
+	};
+	struct kmt_gfp_names *g;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(kmt_gfp_names_parse(bad[i], strlen(bad[i]), &g), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -174,6 +207,8 @@ int main(void)
 		cmocka_unit_test(format_faults),
 		cmocka_unit_test(composites),
 		cmocka_unit_test(btf_against_format),
+		cmocka_unit_test(stored),
+		cmocka_unit_test(stored_faults),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

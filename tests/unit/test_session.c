@@ -6,6 +6,9 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <stdlib.h>
+
+#include "core/observer.h"
 
 #include "unit/model.h"
 
@@ -301,6 +304,7 @@ struct stream {
 	unsigned addresses;	/* how many different ones */
 	unsigned free_percent;
 	bool no_times;
+	bool shapes;		/* the source numbers them */
 };
 
 static struct kmt_event next_event(struct stream *st)
@@ -407,12 +411,89 @@ static void compare(const struct kmt_session *s, const struct model *m)
 	assert_true(q.window_ns == m->now - m->first);
 }
 
+/* What kmt_event.shape promises, by comparing everything it stands for. */
+#define SHAPES 4096
+struct shaper {
+	struct kmt_event ev[SHAPES];
+	uint32_t n;
+};
+
+static bool same_shape(const struct kmt_event *a, const struct kmt_event *b)
+{
+	if (a->n_ips != b->n_ips || (a->n_ips && memcmp(a->ips, b->ips, a->n_ips * sizeof(*a->ips))))
+		return false;
+	return a->op == b->op && a->type == b->type && a->call_site == b->call_site &&
+	       model_same(a->call_site_name, b->call_site_name) && model_same(a->cache, b->cache) &&
+	       a->cache_inferred == b->cache_inferred && a->bytes_alloc == b->bytes_alloc &&
+	       a->gfp == b->gfp;
+}
+
+static void give_shape(struct shaper *sh, struct kmt_event *ev)
+{
+	for (uint32_t i = 0; i < sh->n; i++) {
+		if (same_shape(&sh->ev[i], ev)) {
+			ev->shape = i + 1;
+			return;
+		}
+	}
+	if (sh->n == SHAPES)	/* an event without one is as good */
+		return;
+	sh->ev[sh->n++] = *ev;
+	ev->shape = sh->n;
+}
+
+/* An observer that keeps books of its own. */
+struct watcher {
+	uint64_t allocs, frees, untraced, live, live_bytes;
+};
+
+static int watch_alloc(void *state, const struct kmt_session *s, const struct kmt_event *ev,
+		       size_t site)
+{
+	struct watcher *w = state;
+
+	assert_true(site < kmt_session_n_sites(s));
+	assert_int_equal(kmt_session_site(s, site)->key.type, ev->type);
+	w->allocs++;
+	w->live_bytes += ev->bytes_alloc;
+	return 0;
+}
+
+static int watch_free(void *state, const struct kmt_session *s, const struct kmt_event *ev,
+		      const struct kmt_object *o)
+{
+	struct watcher *w = state;
+
+	assert_true(o->addr == ev->addr && o->site < kmt_session_n_sites(s));
+	*(ev->op == KMT_OP_FREE ? &w->frees : &w->untraced) += 1;
+	w->live_bytes -= o->bytes_alloc;
+	return 0;
+}
+
+static const struct kmt_observer watcher = {
+	.state_size = sizeof(struct watcher), .on_alloc = watch_alloc, .on_free = watch_free,
+};
+
+static void compare_watcher(const struct kmt_session *s, const struct model *m)
+{
+	const struct watcher *w = kmt_session_observed(s, &watcher);
+
+	assert_non_null(w);
+	assert_true(w->allocs == m->allocs && w->frees == m->frees && w->untraced == m->untraced);
+	if (!m->no_object)	/* what was not tracked does not end */
+		assert_true(w->live_bytes == model_live(m, -1));
+}
+
 static void run_stream(struct stream st, struct kmt_session_opts opts, int steps)
 {
 	struct model *m = calloc(1, sizeof(*m));
+	struct shaper *shaper = st.shapes ? calloc(1, sizeof(*shaper)) : NULL;
 	struct kmt_session *s = new_session(&opts);
 	struct kmt_quality q;
 	uint64_t sum;
+
+	assert_int_equal(kmt_session_observe(s, &watcher), 0);
+	assert_int_equal(kmt_session_observe(s, &watcher), 0);
 
 	/* the documented defaults */
 	m->opts = opts;
@@ -423,12 +504,15 @@ static void run_stream(struct stream st, struct kmt_session_opts opts, int steps
 	for (int i = 0; i < steps; i++) {
 		struct kmt_event ev = next_event(&st);
 
+		if (shaper)
+			give_shape(shaper, &ev);
 		feed(s, &ev);
 		model_event(m, &ev);
 		if (i % 5003 == 0)
 			compare(s, m);
 	}
 	compare(s, m);
+	compare_watcher(s, m);
 	/* nothing gets lost on the way, unless a table of rows is full */
 	kmt_session_quality(s, &q);
 	sum = m->allocs + m->frees + q.frees_before_start + q.failed_allocations + q.null_frees;
@@ -438,6 +522,7 @@ static void run_stream(struct stream st, struct kmt_session_opts opts, int steps
 	assert_true(m->untraced && m->unknown && m->failures && m->nulls && m->mismatched);
 	assert_true(st.no_times || m->steps_back);
 	kmt_session_free(s);
+	free(shaper);
 	free(m);
 }
 
@@ -445,23 +530,31 @@ static void run_stream(struct stream st, struct kmt_session_opts opts, int steps
 
 static void test_model(void **state)
 {
-	run_stream((struct stream){ 1, 0, 120, 50, false }, OPTS(), 120000);
-	run_stream((struct stream){ 2, 0, 30, 30, false }, OPTS(.temporary_ns = 20000), 100000);
-	run_stream((struct stream){ 3, 0, 400, 60, true }, OPTS(), 100000);
+	run_stream((struct stream){ 1, 0, 120, 50, false, false }, OPTS(), 120000);
+	run_stream((struct stream){ 2, 0, 30, 30, false, false }, OPTS(.temporary_ns = 20000), 100000);
+	run_stream((struct stream){ 3, 0, 400, 60, true, false }, OPTS(), 100000);
 }
 
 static void test_model_keys(void **state)
 {
-	run_stream((struct stream){ 4, 0, 120, 50, false }, OPTS(.by_stack = true), 100000);
-	run_stream((struct stream){ 5, 0, 120, 50, false }, OPTS(.by_task = true), 100000);
+	run_stream((struct stream){ 4, 0, 120, 50, false, false }, OPTS(.by_stack = true), 100000);
+	run_stream((struct stream){ 5, 0, 120, 50, false, false }, OPTS(.by_task = true), 100000);
+}
+
+static void test_model_shapes(void **state)
+{
+	run_stream((struct stream){ 10, 0, 120, 50, false, true }, OPTS(), 60000);
+	run_stream((struct stream){ 11, 0, 120, 50, false, true }, OPTS(.by_stack = true), 60000);
+	run_stream((struct stream){ 12, 0, 120, 50, false, true }, OPTS(.by_task = true), 60000);
+	run_stream((struct stream){ 13, 0, 120, 50, false, true }, OPTS(.max_sites = 20), 60000);
 }
 
 static void test_model_full(void **state)
 {
-	run_stream((struct stream){ 6, 0, 300, 45, false }, OPTS(.max_objects = 64), 100000);
-	run_stream((struct stream){ 7, 0, 4, 45, false }, OPTS(.max_objects = 1), 20000);
-	run_stream((struct stream){ 8, 0, 120, 50, false }, OPTS(.max_sites = 20), 100000);
-	run_stream((struct stream){ 9, 0, 120, 40, false },
+	run_stream((struct stream){ 6, 0, 300, 45, false, false }, OPTS(.max_objects = 64), 100000);
+	run_stream((struct stream){ 7, 0, 4, 45, false, false }, OPTS(.max_objects = 1), 20000);
+	run_stream((struct stream){ 8, 0, 120, 50, false, false }, OPTS(.max_sites = 20), 100000);
+	run_stream((struct stream){ 9, 0, 120, 40, false, false },
 		   OPTS(.max_sites = 9, .max_objects = 50), 100000);
 }
 
@@ -625,6 +718,7 @@ int main(void)
 		cmocka_unit_test(test_losses),
 		cmocka_unit_test(test_model),
 		cmocka_unit_test(test_model_keys),
+		cmocka_unit_test(test_model_shapes),
 		cmocka_unit_test(test_model_full),
 		cmocka_unit_test(test_snapshots),
 		cmocka_unit_test(test_snapshot_merges_and_mixes),

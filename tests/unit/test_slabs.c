@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "symbol/slabs.h"
 
@@ -175,6 +176,70 @@ static void running_kernel(void **state)
 	kmt_slabs_free(s);
 }
 
+static void assert_stored(const char *in, const char *out)
+{
+	struct kmt_buf b = { 0 };
+	struct kmt_slabs *s;
+
+	assert_int_equal(kmt_slabs_parse(in, strlen(in), "list", &s), 0);
+	kmt_slabs_store(s, &b);
+	assert_string_equal(kmt_buf_str(&b), out);
+	kmt_buf_done(&b);
+	kmt_slabs_free(s);
+}
+
+static void stored(void **state)
+{
+	const char *two = "7 9 64 64 a b\n18446744073709551615 0 4096 8 kmalloc-4k\tx\ty z\n";
+	struct kmt_slabs *s;
+
+	assert_stored(two, two);
+	assert_stored("", "");
+	assert_stored("1 2 3 4 z\n1 2 3 4 a", "1 2 3 4 a\n1 2 3 4 z\n");
+	assert_int_equal(kmt_slabs_parse(two, strlen(two), "list", &s), 0);
+	assert_int_equal(kmt_slabs_count(s), 2);
+	assert_int_equal(kmt_slabs_find(s, "y z")->object_size, 4096);
+	assert_int_equal(kmt_slabs_find(s, "a b")->num_objs, 9);
+	assert_string_equal(kmt_slabs_find(s, "x")->aliases, "x\ny z");
+	kmt_slabs_free(s);
+}
+
+static void stored_faults(void **state)
+{
+	static const char *const bad[] = {
+		"1 2 3 4\n", "1 2 3 4 \n", "1 2 3 x n\n", "-1 2 3 4 n\n", " 1 2 3 4 n\n",
+		"1 2 4294967296 4 n\n", "99999999999999999999 2 3 4 n\n", "1 2 3 4 n\n\n",
+	};
+	struct kmt_slabs *s;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(kmt_slabs_parse(bad[i], strlen(bad[i]), "list", &s), -EINVAL);
+}
+
+/* Whatever this machine has survives being stored. */
+static void running_stored(void **state)
+{
+	struct kmt_buf one = { 0 };
+	struct kmt_slabs *s, *again;
+
+	if (kmt_slabs_load(NULL, &s))
+		skip();
+	kmt_slabs_store(s, &one);
+	assert_int_equal(kmt_slabs_parse(kmt_buf_str(&one), one.len, "list", &again), 0);
+	assert_int_equal(kmt_slabs_count(again), kmt_slabs_count(s));
+	for (size_t i = 0; i < kmt_slabs_count(s); i++) {
+		const struct kmt_slab *a = kmt_slabs_at(s, i), *b = kmt_slabs_at(again, i);
+
+		assert_string_equal(a->name, b->name);
+		assert_string_equal(a->aliases, b->aliases);
+		assert_true(a->active_objs == b->active_objs && a->num_objs == b->num_objs &&
+			    a->object_size == b->object_size && a->objs_per_slab == b->objs_per_slab);
+	}
+	kmt_slabs_free(again);
+	kmt_slabs_free(s);
+	kmt_buf_done(&one);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -182,6 +247,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(without_sysfs, setup, teardown),
 		cmocka_unit_test_setup_teardown(faults, setup, teardown),
 		cmocka_unit_test(running_kernel),
+		cmocka_unit_test(stored),
+		cmocka_unit_test(stored_faults),
+		cmocka_unit_test(running_stored),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

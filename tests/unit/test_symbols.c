@@ -30,6 +30,23 @@ static int load(const char *text, size_t len, struct kmt_symbols **ret)
 	return err;
 }
 
+/* The same from memory, where a NUL need not follow. */
+static void from_memory(void **state)
+{
+	static const char lines[] = { "ffffffff81000000 T one\nffffffff81000010 t two\t[m]XX" };
+	struct kmt_symbols *s;
+	struct kmt_symbol sym;
+
+	assert_int_equal(kmt_symbols_parse(lines, sizeof(lines) - 3, "a list", &s), 0);
+	assert_true(kmt_symbols_find(s, 0xffffffff81000014, &sym));
+	assert_string_equal(sym.name, "two");
+	assert_string_equal(sym.module, "m");
+	kmt_symbols_free(s);
+	assert_int_equal(kmt_symbols_parse("what\n", 5, "a list", &s), -EINVAL);
+	assert_string_equal(kmt_err_text(), "'a list': line 1 is no kernel symbol");
+	assert_int_equal(kmt_symbols_parse("", 0, "a list", &s), -EINVAL);
+}
+
 static const char text[] =
 	"0000000000000000 A fixed_percpu_data\n"
 	"ffffffff81000000 T _stext\n"
@@ -227,6 +244,7 @@ int main(void)
 		cmocka_unit_test(faults),
 		cmocka_unit_test(odd_lines),
 		cmocka_unit_test(many),
+		cmocka_unit_test(from_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
