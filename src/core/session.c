@@ -110,10 +110,11 @@ static int tell_alloc(struct kmt_session *s, const struct kmt_event *ev, size_t 
 
 static int tell_free(struct kmt_session *s, const struct kmt_event *ev, const struct kmt_live *l)
 {
-	const struct kmt_object o = { .addr = l->addr, .bytes_req = l->bytes_req,
-				      .bytes_alloc = l->bytes_alloc, .birth_ns = l->birth_ns,
-				      .site = l->site, .cpu = l->cpu };
+	struct kmt_object o = { .addr = l->addr, .birth_ns = l->birth_ns, .site = l->site,
+				.cpu = l->cpu };
 	int err = 0;
+
+	kmt_objects_bytes(&s->objects, l, &o.bytes_req, &o.bytes_alloc);
 
 	for (size_t i = 0; !err && i < s->n_observers; i++)
 		if (s->observers[i].ops->on_free)
@@ -198,10 +199,12 @@ static struct kmt_site *take_away(struct kmt_session *s, const struct kmt_live *
 {
 	struct kmt_site *site = &s->sites.v[o->site].site;
 	struct kmt_counts *c = &site->counts;
+	uint64_t req, given;
 
-	c->bytes_req_freed = kmt_sat_add(c->bytes_req_freed, o->bytes_req);
-	c->bytes_alloc_freed = kmt_sat_add(c->bytes_alloc_freed, o->bytes_alloc);
-	s->live_events = kmt_sat_sub(s->live_events, o->bytes_alloc);
+	kmt_objects_bytes(&s->objects, o, &req, &given);
+	c->bytes_req_freed = kmt_sat_add(c->bytes_req_freed, req);
+	c->bytes_alloc_freed = kmt_sat_add(c->bytes_alloc_freed, given);
+	s->live_events = kmt_sat_sub(s->live_events, given);
 	return site;
 }
 
@@ -225,13 +228,13 @@ static void track(struct kmt_session *s, const struct kmt_event *ev, size_t i)
 {
 	struct kmt_counts *c = &s->sites.v[i].site.counts;
 	struct kmt_live live = {
-		.addr = ev->addr, .bytes_req = ev->bytes_req, .bytes_alloc = ev->bytes_alloc,
+		.addr = ev->addr,
 		.birth_ns = ev->has_time ? ev->ts_ns : 0, .site = i,
 		.cpu = ev->cpu & KMT_LIVE_CPU_MASK, .layer = kmt_object_layer(ev->type),
 	};
 	uint64_t now;
 
-	if (!kmt_objects_insert(&s->objects, &live)) {
+	if (!kmt_objects_insert(&s->objects, &live, ev->bytes_req, ev->bytes_alloc)) {
 		c->untracked++;
 		c->bytes_req_untracked = kmt_sat_add(c->bytes_req_untracked, ev->bytes_req);
 		c->bytes_alloc_untracked = kmt_sat_add(c->bytes_alloc_untracked, ev->bytes_alloc);

@@ -109,13 +109,16 @@ int kmt_session_each_object(const struct kmt_session *s,
 {
 	struct walk w = { .s = s, .cb = cb, .ctx = ctx };
 
-	for (size_t i = 0; s->objects.v && i <= s->objects.mask; i++) {
+	for (size_t i = 0; s->objects.v && i < s->objects.slots; i++) {
 		const struct kmt_live *l = &s->objects.v[i];
-		struct kmt_object o = { .addr = l->addr, .bytes_req = l->bytes_req,
-					.bytes_alloc = l->bytes_alloc, .birth_ns = l->birth_ns,
+		struct kmt_object o = { .addr = l->addr, .birth_ns = l->birth_ns,
 					.site = l->site, .cpu = l->cpu };
-		int res = l->addr ? cb(ctx, &o) : 0;
+		int res;
 
+		if (!l->addr)
+			continue;
+		kmt_objects_bytes(&s->objects, l, &o.bytes_req, &o.bytes_alloc);
+		res = cb(ctx, &o);
 		if (res)
 			return res;
 	}

@@ -34,8 +34,8 @@ static void test_same_address_two_layers(void **state)
 	struct kmt_live page = { .addr = 0xffff888000001000, .layer = 2, .site = 9 };
 
 	assert_null(kmt_objects_find(&o, 1, slab.addr));
-	assert_true(kmt_objects_insert(&o, &slab));
-	assert_true(kmt_objects_insert(&o, &page));
+	assert_true(kmt_objects_insert(&o, &slab, 1, 8));
+	assert_true(kmt_objects_insert(&o, &page, 4096, 4096));
 	assert_int_equal(o.n, 2);
 	assert_int_equal(kmt_objects_find(&o, 1, slab.addr)->site, 7);
 	assert_int_equal(kmt_objects_find(&o, 2, slab.addr)->site, 9);
@@ -50,10 +50,10 @@ static void test_limit_is_exact(void **state)
 	struct kmt_objects o = { .max = 3000 };
 
 	for (uint64_t i = 1; i <= 3000; i++)
-		assert_true(kmt_objects_insert(&o, &(struct kmt_live){ .addr = i * 64 }));
-	assert_false(kmt_objects_insert(&o, &(struct kmt_live){ .addr = 64 * 4000 }));
+		assert_true(kmt_objects_insert(&o, &(struct kmt_live){ .addr = i * 64 }, 1, 1));
+	assert_false(kmt_objects_insert(&o, &(struct kmt_live){ .addr = 64 * 4000 }, 1, 1));
 	kmt_objects_remove(&o, kmt_objects_find(&o, 0, 64));
-	assert_true(kmt_objects_insert(&o, &(struct kmt_live){ .addr = 64 * 4000 }));
+	assert_true(kmt_objects_insert(&o, &(struct kmt_live){ .addr = 64 * 4000 }, 1, 1));
 	assert_int_equal(o.n, 3000);
 	kmt_objects_done(&o);
 }
@@ -63,6 +63,17 @@ static void test_limit_is_exact(void **state)
  * other and deletions have to shift.
  */
 #define POOL 1600
+
+/* One in four needs more than 32 bits, or just fills them. */
+static uint64_t size_of(unsigned k, uint32_t step)
+{
+	switch ((k + step) % 8) {
+	case 0: return UINT32_MAX;
+	case 1: return UINT64_C(1) << 32;
+	case 2: return UINT64_MAX - k;
+	default: return (uint64_t)k * step & UINT32_MAX;
+	}
+}
 
 static void run_random(uint64_t seed, uint64_t stride)
 {
@@ -77,16 +88,21 @@ static void run_random(uint64_t seed, uint64_t stride)
 		unsigned k = rnd(&seed) % POOL;
 		uint64_t addr = 0xffff888000000000 + (k + 1) * stride;
 		struct kmt_live *l = kmt_objects_find(&o, 1, addr);
+		uint64_t req, alloc;
 
 		assert_int_equal(l != NULL, live[k]);
 		if (l) {
 			assert_int_equal(l->site, site[k]);
+			kmt_objects_bytes(&o, l, &req, &alloc);
+			assert_true(req == size_of(k, site[k]));
+			assert_true(alloc == size_of(k, site[k] + 1));
 			kmt_objects_remove(&o, l);
 			n--;
 		} else {
 			site[k] = step;
 			assert_true(kmt_objects_insert(&o, &(struct kmt_live){
-				.addr = addr, .layer = 1, .site = step }));
+				.addr = addr, .layer = 1, .site = step },
+				size_of(k, step), size_of(k, step + 1)));
 			n++;
 		}
 		live[k] = !live[k];
