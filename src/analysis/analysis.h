@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct kmt_facts;
+struct kmt_observer;
 struct kmt_session;
 struct kmt_report;
 struct kmt_symbols;
@@ -13,6 +15,7 @@ struct kmt_gfp_names;
 
 #define KMT_NEEDS_OBJECTS	1u	/* ages or single objects */
 #define KMT_NEEDS_TASKS		2u	/* rows keyed by task */
+#define KMT_NEEDS_STACKS	4u	/* rows keyed by stack */
 
 struct kmt_analysis_in {
 	const struct kmt_session *session;
@@ -25,17 +28,30 @@ struct kmt_analysis_in {
 	uint64_t temporary_ns;			/* the threshold the source used, for the summary */
 	uint64_t interval_ns;			/* > 0: counts since kmt_session_mark(), over this time */
 	bool filtered;				/* an event filter is set: books cannot be compared */
+	const struct kmt_facts *facts;		/* of the recording; NULL: live, or nothing known */
+	const char *sort;			/* --sort, for views with own_order; NULL: default */
+	double tail_percent;			/* leaks: allocations of this last part do not count */
+	bool inverted;				/* stacks: from the allocating function outwards */
+	const char *callers, *callees;		/* stacks: of functions that match; may be NULL */
 };
 
 /* A view: one file, one row in analyses.def. A pure function of its input. */
 struct kmt_analysis {
 	const char *name;	/* "site", "site,cache", ... as in --by */
+	const char *aliases[2];	/* other names for it, NULL = none */
 	const char *help;
 	unsigned needs;		/* KMT_NEEDS_* */
+	bool own_order;		/* the order of the rows means something: run() looks at in->sort */
+	/*
+	 * Hung on the session before the first event; run() finds its state with
+	 * kmt_session_observed(), NULL if nobody hung it. May be NULL.
+	 */
+	const struct kmt_observer *observer;
 	int (*run)(const struct kmt_analysis_in *in, struct kmt_report **ret_report);
 };
 
 extern const struct kmt_analysis *const kmt_analyses[];	/* NULL-terminated */
+/* By name or alias; NULL if there is none. */
 const struct kmt_analysis *kmt_analysis_find(const char *name);
 
 #endif

@@ -28,6 +28,7 @@ static int run(const struct kmt_analysis_in *in, struct kmt_report **ret_report)
 
 const struct kmt_analysis kmt_analysis_cache = {
 	.name = "cache",
+	.aliases = { "caches" },
 	.help = "by slab cache, with aliases and the balance against slabinfo",
 	.run = run,
 };

@@ -74,6 +74,7 @@ static int run(const struct kmt_analysis_in *in, struct kmt_report **ret_report)
 
 const struct kmt_analysis kmt_analysis_free_site = {
 	.name = "free-site",
+	.aliases = { "free-sites" },
 	.help = "by the call site that frees, whatever it frees",
 	.run = run,
 };

@@ -157,6 +157,7 @@ static int run(const struct kmt_analysis_in *in, struct kmt_report **ret_report)
 
 const struct kmt_analysis kmt_analysis_object = {
 	.name = "object",
+	.aliases = { "objects" },
 	.help = "live objects, the oldest first",
 	.needs = KMT_NEEDS_OBJECTS,
 	.run = run,

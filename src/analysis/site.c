@@ -30,6 +30,7 @@ static int run(const struct kmt_analysis_in *in, struct kmt_report **ret_report)
 
 const struct kmt_analysis kmt_analysis_site = {
 	.name = "site",
+	.aliases = { "sites" },
 	.help = "by call site, all slab caches together",
 	.run = run,
 };

@@ -30,6 +30,7 @@ static int run(const struct kmt_analysis_in *in, struct kmt_report **ret_report)
 
 const struct kmt_analysis kmt_analysis_site_cache = {
 	.name = "site,cache",
+	.aliases = { "sites,caches" },
 	.help = "by call site and slab cache",
 	.run = run,
 };

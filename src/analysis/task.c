@@ -29,6 +29,7 @@ static int run(const struct kmt_analysis_in *in, struct kmt_report **ret_report)
 
 const struct kmt_analysis kmt_analysis_task = {
 	.name = "task",
+	.aliases = { "tasks" },
 	.help = "by the process that allocated",
 	.needs = KMT_NEEDS_TASKS,
 	.run = run,

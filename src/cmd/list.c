@@ -28,9 +28,12 @@ static void list_sources(void)
 
 static void list_views(void)
 {
-	printf("views (stat --by):\n");
+	printf("views (stat --by, report):\n");
 	for (size_t i = 0; kmt_analyses[i]; i++)
-		printf("  %-12s %s\n", kmt_analyses[i]->name, kmt_analyses[i]->help);
+		printf("  %-12s %s%s%s%s\n", kmt_analyses[i]->name, kmt_analyses[i]->help,
+		       kmt_analyses[i]->aliases[0] ? " (also: " : "",
+		       kmt_analyses[i]->aliases[0] ? kmt_analyses[i]->aliases[0] : "",
+		       kmt_analyses[i]->aliases[0] ? ")" : "");
 }
 
 static void list_formats(void)

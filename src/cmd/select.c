@@ -16,6 +16,25 @@
 #define SEC 1000000000ull
 #define OFF(f) offsetof(struct kmt_select, f)
 
+#define FILTER_ROW										\
+	{ "filter", 'f', KMT_OPT_LIST, OFF(filter_exprs), "EXPR",				\
+	  "only events with cache=GLOB, cache!=GLOB, site=GLOB, module=NAME, size=MIN..MAX, "	\
+	  "task=GLOB, pid=N, tgid=N, cgroup=DIR; any column of a view: COLUMN>=VALUE; may be "	\
+	  "given several times", 0, 0, NULL }
+#define KALLSYMS_ROW(what)									\
+	{ "kallsyms", 0, KMT_OPT_STRING, OFF(kallsyms), "FILE",					\
+	  "kernel symbols" what " (default: the recording's own)", 0, 0, NULL }
+#define STRICT_ROW										\
+	{ "strict", 0, KMT_OPT_FLAG, OFF(strict), NULL, "exit with 5 when data were lost",	\
+	  0, 0, NULL }
+
+const struct kmt_option kmt_select_file_options[] = {
+	FILTER_ROW,
+	KALLSYMS_ROW(""),
+	STRICT_ROW,
+	{ 0 }
+};
+
 const struct kmt_option kmt_select_options[] = {
 	{ "for", 't', KMT_OPT_DURATION, OFF(for_ns), "T",
 	  "stop after this time (10s, 5m; default: until ^C or the end of CMD)",
@@ -24,10 +43,7 @@ const struct kmt_option kmt_select_options[] = {
 	  "bpf or tracefs (default: the first that works here)", 0, 0, NULL },
 	{ "from", 0, KMT_OPT_STRING, OFF(from), "FILE",
 	  "read a recording instead of tracing ('-': standard input)", 0, 0, NULL },
-	{ "filter", 'f', KMT_OPT_LIST, OFF(filter_exprs), "EXPR",
-	  "only events with cache=GLOB, cache!=GLOB, site=GLOB, module=NAME, size=MIN..MAX, "
-	  "task=GLOB, pid=N, tgid=N, cgroup=DIR; any column of a view: COLUMN>=VALUE; may be "
-	  "given several times", 0, 0, NULL },
+	FILTER_ROW,
 	{ "follow", 0, KMT_OPT_FLAG, OFF(follow), NULL,
 	  "only CMD and its children (or those of --filter tgid=N)", 0, 0, NULL },
 	{ "objects", 0, KMT_OPT_U64, OFF(objects), "N",
@@ -43,10 +59,8 @@ const struct kmt_option kmt_select_options[] = {
 	  "leave the reader of the stream at normal priority", 0, 0, NULL },
 	{ "own", 0, KMT_OPT_FLAG, OFF(own), NULL,
 	  "do not leave kmemtrace's own allocations out", 0, 0, NULL },
-	{ "kallsyms", 0, KMT_OPT_STRING, OFF(kallsyms), "FILE",
-	  "kernel symbols for --from (default: the recording's own)", 0, 0, NULL },
-	{ "strict", 0, KMT_OPT_FLAG, OFF(strict), NULL,
-	  "exit with 5 when data were lost", 0, 0, NULL },
+	KALLSYMS_ROW(" for --from"),
+	STRICT_ROW,
 	{ 0 }
 };
 

@@ -26,6 +26,8 @@ struct kmt_select {
 
 /* Rows for an options struct that has 'struct kmt_select select' as its FIRST member. */
 extern const struct kmt_option kmt_select_options[];
+/* Only those that a command has use for that always reads a recording. */
+extern const struct kmt_option kmt_select_file_options[];
 
 void kmt_select_init(struct kmt_select *s);
 /*

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cmd/view.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/analysis.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/fmt.h"
+#include "cmd/child.h"
+#include "cmd/cmd.h"
+#include "cmd/feed.h"
+#include "core/sat.h"
+#include "core/session.h"
+#include "render/render.h"
+#include "report/report.h"
+#include "symbol/gfp.h"
+#include "symbol/slabs.h"
+
+#define SEC 1000000000ull
+#define OFF(f) offsetof(struct kmt_ask, f)
+
+const struct kmt_option kmt_ask_options[] = {
+	{ "stacks", 0, KMT_OPT_FLAG, OFF(stacks), NULL,
+	  "one row per kernel stack instead of call site", 0, 0, NULL },
+	{ "min-age", 0, KMT_OPT_DURATION, OFF(min_age_ns), "T",
+	  "only objects that are live and at least this old", 1, 366 * 86400ull * SEC, NULL },
+	{ "temporary", 0, KMT_OPT_DURATION, OFF(temporary_ns), "T",
+	  "freed sooner than this is temporary (default: 1ms)", 1024, 3600 * SEC, NULL },
+	{ "tail", 0, KMT_OPT_STRING, OFF(tail), "PERCENT",
+	  "leaks: what was allocated in this last part of the time proves nothing (default: 10%)",
+	  0, 0, NULL },
+	{ "inverted", 0, KMT_OPT_FLAG, OFF(inverted), NULL,
+	  "stacks: the tree begins with the function that allocates", 0, 0, NULL },
+	{ "callers", 0, KMT_OPT_STRING, OFF(callers), "FUNC",
+	  "stacks: the tree of those who call FUNC, a pattern", 0, 0, NULL },
+	{ "callees", 0, KMT_OPT_STRING, OFF(callees), "FUNC",
+	  "stacks: the tree of those whom FUNC calls, a pattern", 0, 0, NULL },
+	{ "sort", 's', KMT_OPT_STRING, OFF(sort), "COLUMN",
+	  "sort by a column; COLUMN:asc or COLUMN:desc", 0, 0, NULL },
+	{ "limit", 'n', KMT_OPT_U64, OFF(limit), "N", "rows shown (default: 20; 0: all)",
+	  0, UINT32_MAX, NULL },
+	{ "columns", 'c', KMT_OPT_STRING, OFF(columns), "A,B,...",
+	  "columns shown, by their JSON names", 0, 0, NULL },
+	{ "bytes", 0, KMT_OPT_FLAG, OFF(bytes), NULL, "exact bytes instead of KiB and MiB", 0, 0, NULL },
+	{ "format", 'F', KMT_OPT_STRING, OFF(format), "FORMAT",
+	  "text, json, csv or ndjson (default: text)", 0, 0, NULL },
+	{ "no-header", 0, KMT_OPT_FLAG, OFF(no_header), NULL, "no header line in text and CSV",
+	  0, 0, NULL },
+	{ 0 }
+};
+
+void kmt_ask_init(struct kmt_ask *a, const char *by)
+{
+	*a = (struct kmt_ask){ .by = by, .format = "text", .limit = 20, .tail = "10%" };
+	kmt_select_init(&a->select);
+}
+
+/* "10%" or "10" */
+static int parse_tail(struct kmt_view *v)
+{
+	char text[16];
+	size_t len = strlen(v->ask->tail);
+
+	if (len && v->ask->tail[len - 1] == '%')
+		len--;
+	snprintf(text, sizeof(text), "%.*s", len < sizeof(text) ? (int)len : 0, v->ask->tail);
+	if (kmt_parse_decimal(text, "--tail", &v->tail_percent) || v->tail_percent > 99)
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "--tail must be a percentage from 0 to 99, not "
+				    "'%s'", v->ask->tail);
+	return 0;
+}
+
+int kmt_view_init(struct kmt_view *v, const struct kmt_ask *a, const char *command,
+		  const char *option)
+{
+	*v = (struct kmt_view){ .ask = a, .command = command };
+	v->analysis = kmt_analysis_find(a->by);
+	if (!v->analysis)
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "%sthere is no view '%s' (see 'kmemtrace list')",
+				    option, a->by);
+	v->renderer = kmt_renderer_find(a->format);
+	if (!v->renderer)
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "--format: there is no format '%s' (see "
+				    "'kmemtrace list')", a->format);
+	if (a->stacks && (v->analysis->needs & KMT_NEEDS_TASKS))
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "--stacks and the view task exclude each other");
+	if (a->inverted + !!a->callers + !!a->callees > 1)
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "--inverted, --callers and --callees exclude each "
+				    "other");
+	return parse_tail(v);
+}
+
+/* ---- the report ---- */
+
+static int shape(const struct kmt_view *v, struct kmt_report *r)
+{
+	const struct kmt_ask *a = v->ask;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < a->select.row_filters.n; i++)
+		err = kmt_report_filter(r, a->select.row_filters.v[i]);
+	if (!err && a->sort && !v->analysis->own_order)
+		err = kmt_report_sort(r, a->sort);
+	if (!err)
+		kmt_report_limit(r, a->limit);
+	if (!err && a->columns)
+		err = kmt_report_choose(r, a->columns);
+	return err;
+}
+
+/* Whose facts hold: the recording's, or those of the kernel that runs here. */
+static void ask_of(const struct kmt_view *v, const struct kmt_slabs *slabs_end,
+		   struct kmt_analysis_in *in)
+{
+	const struct kmt_ask *a = v->ask;
+	const struct kmt_facts *f = a->select.facts;
+	uint64_t temporary_ns = f ? f->temporary_ns : 0;
+
+	if (a->temporary_ns)
+		temporary_ns = a->temporary_ns;
+	*in = (struct kmt_analysis_in){
+		.session = v->session,
+		.symbols = kmt_select_symbols(&a->select),
+		.slabs_start = f ? f->slabs_start : v->slabs_start,
+		.slabs_end = f ? f->slabs_end : slabs_end,
+		.gfp_names = f ? f->gfp_names : v->gfp_names,
+		.command = v->command,
+		.min_age_ns = a->min_age_ns,
+		.temporary_ns = temporary_ns ? temporary_ns : 1000000,
+		.filtered = v->in_part || !kmt_filter_empty(&a->select.filter),
+		.facts = f,
+		.sort = a->sort,
+		.tail_percent = v->tail_percent,
+		.inverted = a->inverted,
+		.callers = a->callers,
+		.callees = a->callees,
+	};
+}
+
+static int make_report(struct kmt_view *v, const struct kmt_slabs *slabs_end,
+		       uint64_t interval_ns, struct kmt_report **ret_report)
+{
+	struct kmt_analysis_in in;
+	struct kmt_report *r = NULL;
+	int err;
+
+	ask_of(v, slabs_end, &in);
+	in.interval_ns = interval_ns;
+	err = v->analysis->run(&in, &r);
+	if (!err)
+		err = shape(v, r);
+	if (err) {
+		kmt_report_free(r);
+		return err;
+	}
+	*ret_report = r;
+	return 0;
+}
+
+/* Into memory first: a stalled reader must not keep us from hearing a signal. */
+static int render(struct kmt_view *v, const struct kmt_report *r,
+		  const struct kmt_render_opts *opts)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+	int err;
+
+	if (!f)
+		return kmt_err_errno(-errno, "report");
+	err = v->renderer->render(r, opts, f);
+	if (fclose(f) && !err)
+		err = kmt_err_errno(-errno, "report");
+	if (err)
+		return err;
+	kmt_buf_add(&v->out.buf, text, len);
+	return kmt_output_flush(&v->out);
+}
+
+int kmt_view_print(struct kmt_view *v, uint64_t interval_ns)
+{
+	const struct kmt_render_opts opts = {
+		.exact_bytes = v->ask->bytes,
+		.no_header = v->ask->no_header,
+		.color = kmt_cmd_color(),
+		.width = kmt_cmd_width(),
+		.first = !v->printed,
+	};
+	struct kmt_slabs *slabs_end = NULL;
+	struct kmt_report *r = NULL;
+	int err;
+
+	if (!v->ask->select.from)
+		kmt_slabs_load(NULL, &slabs_end);
+	err = make_report(v, slabs_end, interval_ns, &r);
+	if (!err)
+		err = render(v, r, &opts);
+	v->printed = true;
+	kmt_report_free(r);
+	kmt_slabs_free(slabs_end);
+	return err;
+}
+
+/* ---- the session ---- */
+
+/* Names of columns and filters are checked before anything is traced. */
+static int try_report(struct kmt_view *v)
+{
+	struct kmt_report *r = NULL;
+	int err = make_report(v, NULL, 0, &r);
+
+	kmt_report_free(r);
+	return err;
+}
+
+int kmt_view_session(struct kmt_view *v)
+{
+	const struct kmt_ask *a = v->ask;
+	const struct kmt_session_opts so = {
+		.by_stack = a->stacks || (v->analysis->needs & KMT_NEEDS_STACKS),
+		.by_task = v->analysis->needs & KMT_NEEDS_TASKS,
+		.temporary_ns = a->temporary_ns,
+		.max_objects = a->select.objects,
+		.max_sites = a->select.sites,
+	};
+	int err = kmt_session_new(&so, &v->session);
+
+	if (!err && v->analysis->observer)
+		err = kmt_session_observe(v->session, v->analysis->observer);
+	if (err)
+		return kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "%s", kmt_err_text());
+	v->sink = kmt_session_sink(v->session);
+	/*
+	 * The running kernel's bits mean something else in a recording; one that
+	 * says nothing of its own is a text of the original's time.
+	 */
+	if (a->select.from)
+		kmt_gfp_names_2008(&v->gfp_names);
+	else
+		kmt_gfp_names_running(&v->gfp_names);
+	return try_report(v) ? kmt_cmd_usage_error(v->command) : 0;
+}
+
+void kmt_view_source_opts(const struct kmt_view *v, struct kmt_source_opts *ret)
+{
+	bool stacks = v->ask->stacks || (v->analysis->needs & KMT_NEEDS_STACKS);
+	bool tasks = v->analysis->needs & KMT_NEEDS_TASKS;
+
+	*ret = (struct kmt_source_opts){
+		.mode = KMT_MODE_COUNTED,
+		.key = stacks ? KMT_BY_STACK : tasks ? KMT_BY_TASK : KMT_BY_SITE,
+		.temporary_ns = v->ask->temporary_ns,
+		.want_stacks = stacks,
+		.want_task = tasks,
+	};
+}
+
+int kmt_view_update(struct kmt_view *v)
+{
+	struct kmt_source *source = v->ask->select.source;
+	struct kmt_quality q = { 0 };
+	int err = 0;
+
+	if (source->ops->counted && source->ops->snapshot)
+		err = source->ops->snapshot(source, &v->sink);
+	source->ops->quality(source, &q);
+	if (v->in_part)
+		q.window_ns = 0;	/* from the first event that counts to the last */
+	if (v->left_out) {
+		q.filtered = kmt_sat_add(q.filtered, *v->left_out);
+		q.events = kmt_sat_sub(q.events, *v->left_out);
+	}
+	kmt_session_set_quality(v->session, &q);
+	return err;
+}
+
+/* ---- a recording ---- */
+
+static uint64_t events_of(const struct kmt_view *v)
+{
+	struct kmt_quality q;
+
+	kmt_session_quality(v->session, &q);
+	return q.events;
+}
+
+int kmt_view_file(struct kmt_view *v, const struct kmt_sink *sink, struct kmt_run *run)
+{
+	char fault[512] = "";
+	int err = kmt_feed_file(&v->ask->select, sink ? sink : &v->sink, run), res;
+
+	if (err && err != -EINTR) {
+		snprintf(fault, sizeof(fault), "%s", kmt_err_text());
+		/* short of memory, or nothing to report */
+		if (err == -ENOMEM || !events_of(v))
+			return kmt_cmd_fail(KMT_EXIT_INPUT, "%s", fault);
+	}
+	res = kmt_view_update(v);
+	if (!res)
+		res = kmt_view_print(v, 0);
+	if (fault[0])
+		return kmt_cmd_fail(KMT_EXIT_INPUT, "%s", fault);
+	if (err == -EINTR)
+		kmt_cmd_warn("interrupted: the report is about the part that was read");
+	return kmt_view_finish(v, res, err == -EINTR ? 128 + run->signal : 0);
+}
+
+static bool data_lost(const struct kmt_view *v)
+{
+	struct kmt_quality q;
+
+	kmt_session_quality(v->session, &q);
+	return kmt_quality_lost(&q) > 0;
+}
+
+int kmt_view_finish(const struct kmt_view *v, int err, int status)
+{
+	if (err == -EPIPE || err == -EINTR)
+		return status;
+	if (err)
+		return kmt_cmd_fail(v->ask->select.from && !v->out.failed ? KMT_EXIT_INPUT :
+				    KMT_EXIT_IMPOSSIBLE, "%s", kmt_err_text());
+	if (!status && v->ask->select.strict && data_lost(v))
+		return KMT_EXIT_LOST;
+	return status;
+}
+
+void kmt_view_done(struct kmt_view *v)
+{
+	kmt_output_done(&v->out);
+	kmt_session_free(v->session);
+	kmt_slabs_free(v->slabs_start);
+	kmt_gfp_names_free(v->gfp_names);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What is asked and how the answer is shown: all that 'stat' and 'report' have
+ * in common. One analysis, two sources.
+ *
+ *   kmt_ask (options) ──► kmt_view: session ◄── events │ snapshots
+ *                              └──► analysis ──► renderer ──► standard output
+ */
+#ifndef KMT_CMD_VIEW_H
+#define KMT_CMD_VIEW_H
+
+#include "cmd/output.h"
+#include "cmd/select.h"
+
+struct kmt_ask {
+	struct kmt_select select;	/* first: its option rows count from here */
+	const char *by, *sort, *columns, *format, *tail, *callers, *callees;
+	uint64_t limit, min_age_ns, temporary_ns;
+	bool stacks, inverted, bytes, no_header;
+};
+
+/* Rows for an options struct that has 'struct kmt_ask ask' as its FIRST member. */
+extern const struct kmt_option kmt_ask_options[];
+
+struct kmt_analysis;
+struct kmt_renderer;
+struct kmt_run;
+
+struct kmt_view {
+	const struct kmt_ask *ask;
+	const char *command;
+	const struct kmt_analysis *analysis;
+	const struct kmt_renderer *renderer;
+	double tail_percent;
+	bool in_part;			/* only part of the run is counted: no books */
+	const uint64_t *left_out;	/* events outside that part; NULL = none */
+	struct kmt_session *session;
+	struct kmt_sink sink;		/* of the session */
+	struct kmt_slabs *slabs_start;	/* of the running kernel, for the caller to load */
+	struct kmt_gfp_names *gfp_names;
+	struct kmt_output out;
+	bool printed;			/* a report came out already */
+};
+
+void kmt_ask_init(struct kmt_ask *a, const char *by);
+/*
+ * Check what is asked ('option' names where the view came from, "--by: " or
+ * ""). Returns 0 or an exit status after having told the user.
+ */
+int kmt_view_init(struct kmt_view *v, const struct kmt_ask *a, const char *command,
+		  const char *option);
+/*
+ * Make the session, with the view's observer on it, and try the names of columns
+ * and filters. Before the source is opened; kmt_select_prepare() comes first.
+ * Returns 0 or an exit status after having told the user.
+ */
+int kmt_view_session(struct kmt_view *v);
+/* What the source has to do for this view: key, tasks and stacks are filled in. */
+void kmt_view_source_opts(const struct kmt_view *v, struct kmt_source_opts *ret);
+/* Take over the source's snapshot, if it counts, and its quality. */
+int kmt_view_update(struct kmt_view *v);
+/* Make and print the report; interval_ns as in kmt_analysis_in. */
+int kmt_view_print(struct kmt_view *v, uint64_t interval_ns);
+/*
+ * Read the whole recording of --from, with 'sink' between (NULL: straight into
+ * the session), and print the report, also when a signal or a fault ends the
+ * reading. Returns the exit status after having told the user.
+ */
+int kmt_view_file(struct kmt_view *v, const struct kmt_sink *sink, struct kmt_run *run);
+/* The exit status that a run ends with: of an error, of losses with --strict, or 'status'. */
+int kmt_view_finish(const struct kmt_view *v, int err, int status);
+void kmt_view_done(struct kmt_view *v);
+
+#endif

@@ -1,0 +1,95 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# 'report': the views on a recording. Numbers are counted from the sample's lines.
+load lib.bash
+
+D() {
+	echo "$BATS_TEST_TMPDIR/$1"
+}
+
+# Ten seconds: an object each second, 100 bytes each, freed four seconds later.
+timed() {
+	local i
+
+	for ((i = 0; i < 10; i++)); do
+		echo "type_id 1 call_site 4096 ptr $((65536 + i * 128)) bytes_req 100" \
+			"bytes_alloc 128 gfp_flags 208 node -1 time $i.000000000 cpu 0"
+		((i < 4)) || echo "type_id 1 call_site 8192 ptr $((65536 + (i - 4) * 128))" \
+			"time $i.500000000 cpu 0"
+	done
+}
+
+@test "report and stat --from give the same answer" {
+	for view in $("$KMT" list --names views); do
+		one=$("$KMT" report "$SAMPLE" "$view" --format json | jq -S 'del(.command)')
+		two=$("$KMT" stat --from "$SAMPLE" --by "$view" --format json | jq -S 'del(.command)')
+		expect "$view" "$one" = "$two"
+		expect command "$("$KMT" report "$SAMPLE" "$view" --format json | jq -r .command)" = report
+	done
+}
+
+@test "every view fits 80 columns and names itself" {
+	for view in $("$KMT" list --names views); do
+		"$KMT" report "$SAMPLE" "$view" --kallsyms "$KALLSYMS" >"$(D out)"
+		awk 'length > 80 { print; bad = 1 } END { exit bad }' "$(D out)" || fail "$view is too wide"
+		expect view "$("$KMT" report "$SAMPLE" "$view" --format json | jq -r .view)" = "$view"
+	done
+}
+
+@test "plural names are the same views" {
+	for pair in sites=site caches=cache objects=object tasks=task sites,caches=site,cache; do
+		cmp <("$KMT" report "$SAMPLE" "${pair%%=*}") <("$KMT" report "$SAMPLE" "${pair#*=}")
+	done
+}
+
+@test "FILE and VIEW stand anywhere among the options" {
+	"$KMT" report "$SAMPLE" site --format csv >"$(D want)"
+	cmp "$(D want)" <("$KMT" report --format csv "$SAMPLE" site)
+	cmp "$(D want)" <("$KMT" report "$SAMPLE" --format csv site)
+	cmp "$(D want)" <("$KMT" report --format csv -- "$SAMPLE" site)
+	cmp "$(D want)" <("$KMT" report -F csv - site <"$SAMPLE")
+}
+
+@test "what is asked wrongly: status 2, one line" {
+	refused 2 "needs a FILE" report
+	refused 2 "no view 'nosuch'" report "$SAMPLE" nosuch
+	refused 2 "no argument 'x'" report "$SAMPLE" site x
+	refused 2 "no format 'xml'" report "$SAMPLE" --format xml
+	refused 2 "report: unknown option '--nosuch'" report "$SAMPLE" --nosuch
+	refused 2 "unknown column 'nosuch'" report "$SAMPLE" site --sort nosuch
+	refused 2 "later than --since" report "$SAMPLE" --since 2s --until 2s
+	refused 2 "--tail must be" report "$SAMPLE" --tail 100%
+	refused 2 "exclude each other" report "$SAMPLE" --inverted --callers x
+}
+
+@test "what cannot be read: status 4, one line" {
+	: >"$(D empty)"
+	refused 4 "No such file" report "$(D none)"
+	refused 4 "is empty" report "$(D empty)"
+	refused 4 "Is a directory" report "$BATS_TEST_TMPDIR"
+}
+
+@test "--since and --until: as if it had begun and ended there" {
+	timed >"$(D timed)"
+	"$KMT" report "$(D timed)" site --format json >"$(D all)"
+	# 10 allocations and 6 frees, so 4 live
+	expect all "$(jq -c '.summary | [.allocs, .frees, .live_objects]' "$(D all)")" = '[10,6,4]'
+	"$KMT" report "$(D timed)" site --since 2s --until 7s --format json >"$(D part)"
+	# allocated at 2, 3, 4, 5, 6; freed at 4.5, 5.5, 6.5: those of 0 and 1, which
+	# are older, and that of 2
+	expect part "$(jq -c '.summary | [.allocs, .frees, .live_objects, .live_bytes_allocated]' \
+		"$(D part)")" = '[5,1,4,512]'
+	expect older "$(jq .quality.frees_before_start "$(D part)")" = 2
+	expect events "$(jq .quality.events "$(D part)")" = 8
+	expect outside "$(jq .quality.filtered "$(D part)")" = 8
+	# from the first to the last that counts
+	expect window "$(jq .quality.window_ns "$(D part)")" = 4500000000
+}
+
+@test "events without a time have no place in a part of the time" {
+	kmt report "$SAMPLE" --since 1s --format json
+	expect status "$status" = 0
+	expect events "$(jq .summary.events <<<"$output")" = 0
+	expect outside "$(jq .quality.filtered <<<"$output")" = 15
+	[[ $stderr == *"15 events have no time"* ]] || fail "$stderr"
+}
