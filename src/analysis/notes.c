@@ -51,6 +51,21 @@ static int note_losses(const struct kmt_quality *q, struct kmt_report *r)
 	return 0;
 }
 
+/* What a recording has instead of what was asked for. */
+static int note_input(const struct kmt_quality *q, struct kmt_report *r)
+{
+	int err = 0;
+
+	if (*q->first_bad)
+		err = kmt_report_note(r, "some input could not be read, first %s", q->first_bad);
+	if (!err && q->hashed_addresses)
+		err = kmt_report_note(r, "addresses of objects are hashes (%%p): the same for one "
+				      "address until the next boot, so that frees find their "
+				      "allocations, but they lie nowhere; the trace option "
+				      "nohash-ptr records the addresses themselves");
+	return err;
+}
+
 static int more_untraced(const void *pa, const void *pb)
 {
 	const struct kmt_book *a = *(const struct kmt_book *const *)pa;
@@ -168,6 +183,8 @@ int kmt_notes_fill(const struct kmt_analysis_in *in, const struct kmt_quality *q
 
 	if (!err)
 		err = note_losses(q, r);
+	if (!err)
+		err = note_input(q, r);
 	if (!err)
 		err = note_books(q, &books, r);
 	return err ? err : note_rows(in, r);

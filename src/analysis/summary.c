@@ -176,8 +176,11 @@ static int fill_quality(const struct kmt_quality *q, struct kmt_fields *f)
 	    add(f, "table_bytes", "tables and rings", BYTES, true, q->table_bytes) ||
 	    add(f, "objects_capacity", "object table rows", COUNT, true, q->objects_capacity))
 		return -ENOMEM;
-	return add(f, "clock_resolution_ns", "resolution of ages", KMT_UNIT_NS,
-		   q->clock_resolution_ns != 0, q->clock_resolution_ns);
+	if (add(f, "clock_resolution_ns", "resolution of ages", KMT_UNIT_NS,
+		q->clock_resolution_ns != 0, q->clock_resolution_ns))
+		return -ENOMEM;
+	return add(f, "hashed_addresses", "addresses are hashes", COUNT, true,
+		   q->hashed_addresses);
 }
 
 int kmt_summary_fill(const struct kmt_analysis_in *in, struct kmt_report *r)

@@ -76,6 +76,9 @@ static int on_event(void *ctx, const struct kmt_event *ev)
 	if (run->o->limit && run->events >= run->o->limit)
 		return -ECANCELED;
 	run->events++;
+	/* a text shows only as it goes in which words its flags are spelt */
+	if (run->o->select.facts)
+		run->fmt.gfp_names = run->o->select.facts->gfp_names;
 	if (run->nodes && ev->real_node < 0 && ev->addr) {
 		with_node = *ev;
 		with_node.real_node = kmt_nodes_of(run->nodes, ev->addr);
@@ -190,6 +193,17 @@ static int read_file(struct trace_run *run, const struct kmt_sink *sink)
 	return n == -ENODATA || n >= 0 ? 0 : n;
 }
 
+/* What the reader of a recording's addresses must know, and the text itself cannot say. */
+static void tell_hashes(struct trace_run *run)
+{
+	struct kmt_source *src = run->o->select.source;
+	struct kmt_quality q = { 0 };
+
+	src->ops->quality(src, &q);
+	if (q.hashed_addresses)
+		kmt_cmd_warn("addresses of objects are hashes (%%p): the recording has no others");
+}
+
 /* One line at the end, on standard error: the stream itself stays machine-readable. */
 static void tell_end(struct trace_run *run)
 {
@@ -293,6 +307,8 @@ static int run_trace(struct trace_opts *o, char **argv)
 		kmt_run_done(&run.child);
 		if (err != -EPIPE && !o->select.from)
 			tell_end(&run);
+		if (err != -EPIPE && o->select.from)
+			tell_hashes(&run);
 		status = finish(&run, err, status ? status : kmt_run_status(&run.child));
 	}
 	kmt_run_done(&run.child);

@@ -30,6 +30,8 @@ struct kmt_quality {
 	uint64_t table_bytes;		/* memory of the in-kernel tables and rings */
 	uint64_t objects_capacity;	/* rows of the live-object table, 0 = none */
 	uint64_t clock_resolution_ns;	/* of ages and lifetimes */
+	bool	 hashed_addresses;	/* what addresses are called is the kernel's %p hash of them */
+	char	 first_bad[104];	/* where unreadable input begins, and what is wrong; "" */
 };
 
 /* What is known to be missing from the books: all reasons and skipped program runs. */

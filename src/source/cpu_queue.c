@@ -50,16 +50,35 @@ struct kmt_node *kmt_cpu_queue_push(struct kmt_cpu_queue *q)
 	return node;
 }
 
-void kmt_cpu_queue_await(struct kmt_cpu_queue *q, uint64_t ctx)
+/* The first n of the queue that await a stack of this ctx will get none. */
+static void give_up(struct kmt_cpu_queue *q, unsigned n, uint64_t ctx)
 {
-	for (unsigned i = 0; i + 1 < q->n; i++) {
+	for (unsigned i = 0; i < n; i++) {
 		if (!at(q, i)->awaits_stack || at(q, i)->ctx != ctx)
 			continue;
 		at(q, i)->awaits_stack = false;
 		q->lost_stacks++;
 	}
+}
+
+void kmt_cpu_queue_await(struct kmt_cpu_queue *q, uint64_t ctx)
+{
+	give_up(q, q->n - 1, ctx);
 	at(q, q->n - 1)->ctx = ctx;
 	at(q, q->n - 1)->awaits_stack = true;
+}
+
+void kmt_cpu_queue_other(struct kmt_cpu_queue *q, uint64_t ctx)
+{
+	give_up(q, q->n, ctx);
+}
+
+struct kmt_node *kmt_cpu_queue_awaiting(const struct kmt_cpu_queue *q, uint64_t ctx)
+{
+	for (unsigned i = q->n; i-- > 0; )
+		if (at(q, i)->awaits_stack && at(q, i)->ctx == ctx)
+			return at(q, i);
+	return NULL;
 }
 
 /*
@@ -76,20 +95,16 @@ static size_t trim(const struct kmt_event *ev, const uint64_t *ips, size_t n)
 
 void kmt_cpu_queue_stack(struct kmt_cpu_queue *q, uint64_t ctx, const uint64_t *ips, size_t n)
 {
-	for (unsigned i = q->n; i-- > 0; ) {
-		struct kmt_node *node = at(q, i);
-		size_t skip;
+	struct kmt_node *node = kmt_cpu_queue_awaiting(q, ctx);
+	size_t skip;
 
-		if (!node->awaits_stack || node->ctx != ctx)
-			continue;
-		skip = trim(&node->ev, ips, n);
-		n = n - skip < KMT_NODE_IPS ? n - skip : KMT_NODE_IPS;
-		memcpy(q->ips + (size_t)(node - q->node) * KMT_NODE_IPS, ips + skip,
-		       n * sizeof(*ips));
-		node->ev.n_ips = n;
-		node->awaits_stack = false;
+	if (!node)
 		return;
-	}
+	skip = trim(&node->ev, ips, n);
+	n = n - skip < KMT_NODE_IPS ? n - skip : KMT_NODE_IPS;
+	memcpy(q->ips + (size_t)(node - q->node) * KMT_NODE_IPS, ips + skip, n * sizeof(*ips));
+	node->ev.n_ips = n;
+	node->awaits_stack = false;
 }
 
 void kmt_cpu_queue_give_up(struct kmt_cpu_queue *q)

@@ -59,6 +59,10 @@ bool kmt_cpu_queue_has_room(const struct kmt_cpu_queue *q);
 struct kmt_node *kmt_cpu_queue_push(struct kmt_cpu_queue *q);
 /* The event just pushed awaits a stack; an older one of the same ctx gives up. */
 void kmt_cpu_queue_await(struct kmt_cpu_queue *q, uint64_t ctx);
+/* An event of this ctx that is not in the queue: the next stack of the ctx is its. */
+void kmt_cpu_queue_other(struct kmt_cpu_queue *q, uint64_t ctx);
+/* The event that the next stack of this ctx belongs to; NULL if none. */
+struct kmt_node *kmt_cpu_queue_awaiting(const struct kmt_cpu_queue *q, uint64_t ctx);
 /* A stack came, innermost frame first. */
 void kmt_cpu_queue_stack(struct kmt_cpu_queue *q, uint64_t ctx, const uint64_t *ips, size_t n);
 /* A gap: no stack that comes now belongs to an event before it. */

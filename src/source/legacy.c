@@ -5,9 +5,7 @@
  * content. A line that cannot be read is counted as lost input and skipped.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,27 +13,22 @@
 #include "base/err.h"
 #include "source/legacy_filter.h"
 #include "source/legacy_line.h"
+#include "source/lines.h"
 #include "source/source.h"
 
-#define BUF_SIZE	65536
-#define BATCH		4096	/* lines looked at in one poll() */
+#define BATCH	4096	/* lines looked at in one poll() */
 
 extern const struct kmt_source_ops kmt_source_legacy;
 
 struct legacy {
 	struct kmt_source base;
-	int fd;
-	bool at_end;			/* read() gave 0 */
-	bool in_long_line;		/* its beginning was thrown away already */
 	bool is_ours;			/* an event or a header was found */
-	uint64_t line_no;
 	uint64_t held_back;		/* bad lines before anything was ours */
 	uint64_t lost[KMT_LOSS_MAX];
 	char first_bad[160];
-	size_t pos, len;		/* what is still to be read of buf */
 	struct kmt_legacy_line line;
 	struct kmt_legacy_filter filter;
-	char buf[BUF_SIZE];
+	struct kmt_lines lines;
 };
 
 static struct legacy *legacy_of(struct kmt_source *src)
@@ -55,7 +48,9 @@ static bool legacy_detect(const void *head, size_t len)
 		size_t n = (size_t)((nl ? nl : end) - p);
 		enum kmt_legacy_kind kind = kmt_legacy_line_parse(line, p, n);
 
-		found = kind != KMT_LEGACY_NOTHING && kind != KMT_LEGACY_BAD;
+		/* ftrace writes lines about losses for every tracer */
+		found = kind == KMT_LEGACY_EVENT || kind == KMT_LEGACY_HEADER ||
+			(kind == KMT_LEGACY_LOST && memchr(p, '#', n));
 		p += n + 1;
 	}
 	free(line);
@@ -74,11 +69,9 @@ static int legacy_open(const struct kmt_source_opts *opts, struct kmt_source **r
 		return err;
 	l->base.ops = &kmt_source_legacy;
 	l->line.symbols = opts->symbols;
-	l->fd = STDIN_FILENO;
-	if (strcmp(opts->path, "-"))
-		l->fd = open(opts->path, O_RDONLY | O_CLOEXEC);
-	if (l->fd < 0)
-		return kmt_err_errno(-errno, "cannot open '%s'", opts->path);
+	err = kmt_lines_open(&l->lines, opts->path);
+	if (err)
+		return err;
 	*ret = &take_ptr(l)->base;
 	return 0;
 }
@@ -89,74 +82,9 @@ static void legacy_close(struct kmt_source *src)
 
 	if (!l)
 		return;
-	if (l->fd != STDIN_FILENO)
-		close(l->fd);
+	kmt_lines_close(&l->lines);
 	kmt_legacy_filter_done(&l->filter);
 	free(l);
-}
-
-/*
- * Make more of the file available. 1: there is more; 0: nothing within the
- * time; -ENODATA: end of the file.
- */
-static int fill(struct legacy *l, int timeout_ms)
-{
-	struct pollfd pfd = { .fd = l->fd, .events = POLLIN };
-	ssize_t got;
-
-	if (l->at_end)
-		return -ENODATA;
-	if (l->pos) {
-		memmove(l->buf, l->buf + l->pos, l->len - l->pos);
-		l->len -= l->pos;
-		l->pos = 0;
-	}
-	switch (poll(&pfd, 1, timeout_ms)) {
-	case 0:
-		return 0;
-	case -1:
-		return kmt_err_errno(-errno, "cannot wait for input");
-	default:
-		break;
-	}
-	got = read(l->fd, l->buf + l->len, sizeof(l->buf) - l->len);
-	if (got < 0 && errno == EAGAIN)
-		return 0;
-	if (got < 0)
-		return kmt_err_errno(-errno, "cannot read line %" PRIu64, l->line_no + 1);
-	if (!got) {
-		l->at_end = true;
-		return l->len ? 1 : -ENODATA;
-	}
-	l->len += (size_t)got;
-	return 1;
-}
-
-/*
- * The next whole line in the buffer; false if more is needed. A line that is
- * too long comes out once, as what fits, and the rest of it is thrown away.
- */
-static bool next_line(struct legacy *l, const char **ret_line, size_t *ret_len)
-{
-	while (l->pos < l->len) {
-		const char *start = l->buf + l->pos;
-		size_t left = l->len - l->pos;
-		const char *nl = memchr(start, '\n', left);
-		size_t len = nl ? (size_t)(nl - start) : left;
-		bool was_long = l->in_long_line;
-
-		if (!nl && len <= KMT_LEGACY_LINE_MAX && !l->at_end && !was_long)
-			return false;
-		l->pos += len + (nl ? 1 : 0);
-		l->in_long_line = !nl && !l->at_end;
-		if (was_long)
-			continue;
-		l->line_no++;
-		*ret_line = start;
-		*ret_len = len;
-		return true;
-	}
-	return false;
 }
 
 static int pass_lost(struct legacy *l, const struct kmt_sink *sink, const struct kmt_lost *lost)
@@ -200,7 +128,7 @@ static int pass_line(struct legacy *l, const struct kmt_sink *sink, const char *
 	if (kind == KMT_LEGACY_BAD) {
 		if (!l->first_bad[0])
 			snprintf(l->first_bad, sizeof(l->first_bad), "line %" PRIu64 ": %s",
-				 l->line_no, l->line.why);
+				 l->lines.line_no, l->line.why);
 		if (l->is_ours)
 			return pass_bad(l, sink);
 		l->held_back++;
@@ -234,25 +162,18 @@ static int legacy_poll(struct kmt_source *src, const struct kmt_sink *sink, int 
 	struct legacy *l = legacy_of(src);
 	int events = 0;
 
-	for (int lines = 0; lines < BATCH;) {
-		const char *line;
-		size_t len;
-		int err;
+	for (int i = 0; i < BATCH; i++) {
+		struct kmt_word line;
+		int err = kmt_lines_next(&l->lines, events ? 0 : timeout_ms, &line);
 
-		if (next_line(l, &line, &len)) {
-			lines++;
-			err = pass_line(l, sink, line, len);
-			if (err < 0)
-				return err;
-			events += err;
-			continue;
-		}
-		err = fill(l, events ? 0 : timeout_ms);
-		if (err == 1)
-			continue;
-		if (events || !err)
+		if (err <= 0 && (events || !err))
 			return events;	/* an error comes again the next time */
-		return err == -ENODATA ? at_end(l) : err;
+		if (err <= 0)
+			return err == -ENODATA ? at_end(l) : err;
+		err = pass_line(l, sink, line.p, line.len);
+		if (err < 0)
+			return err;
+		events += err;
 	}
 	return events;
 }

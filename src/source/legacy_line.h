@@ -5,10 +5,10 @@
 #include <stddef.h>
 
 #include "core/event.h"
+#include "source/symbol_text.h"
 
 struct kmt_symbols;
 
-#define KMT_LEGACY_LINE_MAX	4096
 #define KMT_LEGACY_COLUMNS	6	/* extra columns of our own table */
 
 enum kmt_legacy_kind {
@@ -33,7 +33,7 @@ struct kmt_legacy_line {
 	/* kept from line to line */
 	unsigned n_columns;			/* extra columns of the table's header */
 	unsigned char columns[KMT_LEGACY_COLUMNS];
-	char call_site_name[600];		/* KSYM_NAME_LEN is 512 at most */
+	char call_site_name[KMT_SYMBOL_TEXT];
 	char comm[64];
 	char cache[256];
 };

@@ -112,6 +112,18 @@ static const struct event *find_event(const char *name)
 	return NULL;
 }
 
+bool kmt_tp_kind(const char *name, size_t len, enum kmt_op *ret_op, uint8_t *ret_type)
+{
+	for (size_t i = 0; i < N_EVENTS; i++) {
+		if (strlen(events[i].name) != len || memcmp(events[i].name, name, len))
+			continue;
+		*ret_op = events[i].op;
+		*ret_type = events[i].type;
+		return true;
+	}
+	return false;
+}
+
 int kmt_tp_bind(const char *event, const struct kmt_tp_field *fields, size_t n,
 		struct kmt_tp_layout *ret)
 {

@@ -50,6 +50,9 @@ struct kmt_tp_layout {
 /* Names of the events that are understood, frees first, NULL-terminated. */
 extern const char *const kmt_tp_events[];
 
+/* Is the event by this name (of 'len' bytes) ours, and what is it? */
+bool kmt_tp_kind(const char *name, size_t len, enum kmt_op *ret_op, uint8_t *ret_type);
+
 /*
  * Find the fields of an event's record. -ENOENT: no event of ours. -EPROTO: a
  * field that must be there is missing or has an impossible size.

@@ -22,12 +22,13 @@ struct sym {
 	uint32_t name;		/* offset in text */
 	uint32_t module;	/* offset in text, 0 = vmlinux */
 	uint32_t next;		/* same hash of the name; NONE ends the chain */
-	uint32_t is_text;	/* else only a border: where the one before ends */
+	uint16_t is_text;	/* else only a border: where the one before ends */
+	uint16_t no_start;	/* 'start' is just before what is known of it */
 };
 
 struct kmt_symbols {
 	char *text;		/* the file, its names NUL-terminated in place */
-	size_t text_len;
+	size_t text_len, text_cap;	/* text_cap: of tables that grow */
 	struct sym *v;		/* by address, then by place in the file */
 	size_t n, cap;
 	uint32_t *buckets;	/* by name */
@@ -330,21 +331,50 @@ int kmt_symbols_parse(const char *text, size_t len, const char *what, struct kmt
 	return 0;
 }
 
-static void fill(const struct kmt_symbols *s, const struct sym *sym, struct kmt_symbol *ret)
+/* ---- tables that grow; they have no index of names ---- */
+
+#define MAX_ADDED (1u << 17)
+
+int kmt_symbols_new(struct kmt_symbols **ret)
 {
-	*ret = (struct kmt_symbol){
-		.name = s->text + sym->name,
-		.module = sym->module ? s->text + sym->module : NULL,
-		.start = sym->start,
-		.size = sym->end - sym->start,
-	};
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? 0 : kmt_err(-ENOMEM, "out of memory for kernel symbols");
 }
 
-bool kmt_symbols_find(const struct kmt_symbols *s, uint64_t addr, struct kmt_symbol *ret)
+/* Append a name to the text; the first byte is no name's, as offset 0 means none. */
+static int add_text(struct kmt_symbols *s, const char *name, uint32_t *ret)
+{
+	size_t len = strlen(name) + 1;
+	char *text;
+
+	*ret = 0;
+	if (len == 1)
+		return 0;
+	if (s->text_len + len > MAX_FILE)
+		return -ENOSPC;
+	if (s->text_len + len + 1 > s->text_cap) {
+		size_t cap = (s->text_len + len + 1) * 2;
+
+		text = realloc(s->text, cap);
+		if (!text)
+			return kmt_err(-ENOMEM, "out of memory for kernel symbols");
+		s->text = text;
+		s->text_cap = cap;
+	}
+	if (!s->text_len)
+		s->text[s->text_len++] = '\0';
+	memcpy(s->text + s->text_len, name, len);
+	*ret = (uint32_t)s->text_len;
+	s->text_len += len;
+	return 0;
+}
+
+/* The first that starts behind addr. */
+static size_t behind(const struct kmt_symbols *s, uint64_t addr)
 {
 	size_t lo = 0, hi = s ? s->n : 0;
 
-	while (lo < hi) {	/* the first that starts behind addr */
+	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
 		if (s->v[mid].start <= addr)
@@ -352,12 +382,59 @@ bool kmt_symbols_find(const struct kmt_symbols *s, uint64_t addr, struct kmt_sym
 		else
 			hi = mid;
 	}
-	if (!lo || addr >= s->v[lo - 1].end)
+	return lo;
+}
+
+int kmt_symbols_add(struct kmt_symbols *s, const struct kmt_symbol *sym)
+{
+	uint64_t end = sym->start + sym->size < sym->start ? UINT64_MAX : sym->start + sym->size;
+	struct sym new = { .start = sym->start, .end = end, .next = NONE, .is_text = true,
+			   .no_start = sym->no_start };
+	size_t at = behind(s, sym->start);
+	int err;
+
+	for (size_t i = at; i-- > 0 && s->v[i].start == sym->start;) {
+		if (strcmp(s->text + s->v[i].name, sym->name))
+			continue;
+		if (s->v[i].end < end)
+			s->v[i].end = end;
+		return 0;
+	}
+	if (s->n == MAX_ADDED)
+		return -ENOSPC;
+	err = add_text(s, sym->name, &new.name);
+	if (!err)
+		err = add_text(s, sym->module ? sym->module : "", &new.module);
+	if (!err)
+		err = append(s, &new);
+	if (err)
+		return err;
+	memmove(&s->v[at + 1], &s->v[at], (s->n - 1 - at) * sizeof(new));
+	s->v[at] = new;
+	return 0;
+}
+
+static void fill(const struct kmt_symbols *s, const struct sym *sym, struct kmt_symbol *ret)
+{
+	*ret = (struct kmt_symbol){
+		.name = s->text + sym->name,
+		.module = sym->module ? s->text + sym->module : NULL,
+		.start = sym->start,
+		.size = sym->end - sym->start,
+		.no_start = sym->no_start,
+	};
+}
+
+bool kmt_symbols_find(const struct kmt_symbols *s, uint64_t addr, struct kmt_symbol *ret)
+{
+	size_t at = behind(s, addr);
+
+	if (!at || addr >= s->v[at - 1].end)
 		return false;
 	/* of several names for one address the kernel, too, takes the first */
-	for (lo--; lo && s->v[lo - 1].start == s->v[lo].start; lo--)
+	for (at--; at && s->v[at - 1].start == s->v[at].start; at--)
 		;
-	fill(s, &s->v[lo], ret);
+	fill(s, &s->v[at], ret);
 	return true;
 }
 
@@ -371,7 +448,7 @@ bool kmt_symbols_by_name(const struct kmt_symbols *s, const char *name, const ch
 {
 	const struct sym *best = NULL;
 
-	if (!s)
+	if (!s || !s->n_buckets)
 		return false;
 	for (uint32_t i = s->buckets[hash(name) & (s->n_buckets - 1)]; i != NONE;
 	     i = s->v[i].next) {
@@ -442,7 +519,8 @@ void kmt_symbols_print(const struct kmt_symbols *s, uint64_t addr, bool offset,
 	kmt_buf_escape(out, sym.name, SIZE_MAX);
 	if (!offset)
 		return;
-	kmt_buf_printf(out, "+0x%" PRIx64, addr - sym.start);
+	if (!sym.no_start)
+		kmt_buf_printf(out, "+0x%" PRIx64, addr - sym.start);
 	if (sym.module) {
 		kmt_buf_puts(out, " [");
 		kmt_buf_escape(out, sym.module, SIZE_MAX);

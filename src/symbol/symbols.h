@@ -17,6 +17,11 @@ struct kmt_symbols;
 int kmt_symbols_load(const char *path, struct kmt_symbols **ret);
 /* The same from a text in memory, which is copied; 'what' names it in errors. */
 int kmt_symbols_parse(const char *text, size_t len, const char *what, struct kmt_symbols **ret);
+/*
+ * A table that grows as names become known, for recordings that spell each
+ * address out. What a look-up borrowed is valid until the next _add().
+ */
+int kmt_symbols_new(struct kmt_symbols **ret);
 void kmt_symbols_free(struct kmt_symbols *s);
 
 struct kmt_symbol {
@@ -24,7 +29,14 @@ struct kmt_symbol {
 	const char *module;	/* NULL = vmlinux */
 	uint64_t start;
 	uint64_t size;		/* up to the next symbol */
+	bool	 no_start;	/* it begins somewhere before: offsets are not shown */
 };
+
+/*
+ * To a table of kmt_symbols_new(): sym, or more bytes of it if it is there.
+ * Copies its strings. -ENOSPC when the table is full (no error text).
+ */
+int kmt_symbols_add(struct kmt_symbols *s, const struct kmt_symbol *sym);
 
 /* The symbol that covers an address; false if none (NULL table included). */
 bool kmt_symbols_find(const struct kmt_symbols *s, uint64_t addr, struct kmt_symbol *ret);
