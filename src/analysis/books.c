@@ -223,3 +223,13 @@ int kmt_books_make(const struct kmt_analysis_in *in, struct kmt_books *ret)
 	*ret = b;
 	return 0;
 }
+
+void kmt_books_silent(const struct kmt_analysis_in *in, const char *cache, struct kmt_book *ret)
+{
+	struct kmt_quality q;
+
+	kmt_session_quality(in->session, &q);
+	*ret = (struct kmt_book){ .cache = cache, .start = slab_of(in->slabs_start, cache),
+				  .end = slab_of(in->slabs_end, cache) };
+	judge(in, &q, ret);
+}

@@ -40,6 +40,8 @@ struct kmt_books {
 
 int kmt_books_make(const struct kmt_analysis_in *in, struct kmt_books *ret);
 void kmt_books_done(struct kmt_books *b);
+/* The book of a cache that has no row: nothing was traced of it. */
+void kmt_books_silent(const struct kmt_analysis_in *in, const char *cache, struct kmt_book *ret);
 
 /*
  * How far apart the two may be and still balance. slabinfo counts objects on

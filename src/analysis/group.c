@@ -48,15 +48,32 @@ static bool same_cache(const struct kmt_site_key *a, const struct kmt_site_key *
 	       (a->cache || (a->size == b->size && a->type == b->type));
 }
 
-/* Slab objects are one layer, whatever call they came from. */
-static unsigned layer(const struct kmt_site_key *k)
+static const char *const layers[KMT_LAYERS] = { "slab", "pages", "percpu", "vmalloc", "other" };
+
+unsigned kmt_layer_of(const struct kmt_site_key *key)
 {
-	return k->type == KMT_TYPE_KMALLOC ? KMT_TYPE_CACHE : k->type;
+	switch (key->type) {
+	case KMT_TYPE_KMALLOC:
+	case KMT_TYPE_CACHE:
+		return 0;
+	case KMT_TYPE_PAGES:
+		return 1;
+	case KMT_TYPE_PERCPU:
+		return 2;
+	case KMT_TYPE_VMALLOC:
+		return 3;
+	}
+	return 4;
+}
+
+const char *kmt_layer_text(unsigned layer)
+{
+	return layers[layer < KMT_LAYERS ? layer : KMT_LAYERS - 1];
 }
 
 static bool same_task(const struct kmt_site_key *a, const struct kmt_site_key *b)
 {
-	return a->by_task == b->by_task && a->tgid == b->tgid && layer(a) == layer(b);
+	return a->by_task == b->by_task && a->tgid == b->tgid && kmt_layer_of(a) == kmt_layer_of(b);
 }
 
 static uint64_t hash_of(const struct kmt_site_key *k, unsigned by)

@@ -45,6 +45,15 @@ int kmt_groups_make(const struct kmt_analysis_in *in, unsigned by, struct kmt_gr
 int kmt_groups_ages(const struct kmt_analysis_in *in, struct kmt_groups *g);
 void kmt_groups_done(struct kmt_groups *g);
 
+/*
+ * Memory that lies on other memory: slab objects (of either kind of call),
+ * pages, percpu, vmalloc, and whatever else a file calls it. Layers are never
+ * added up.
+ */
+#define KMT_LAYERS 5
+unsigned kmt_layer_of(const struct kmt_site_key *key);
+const char *kmt_layer_text(unsigned layer);	/* "slab", "pages", ... */
+
 /* A row's counts in the interval, or since the start. */
 void kmt_window_counts(const struct kmt_analysis_in *in, const struct kmt_site *site,
 		       struct kmt_counts *ret);

@@ -29,18 +29,6 @@ static void cleanup_report(struct kmt_report **r)
 	kmt_report_free(*r);
 }
 
-/* All that a cell can be filled from. */
-struct source {
-	const struct kmt_analysis_in *in;
-	const struct kmt_rows_view *view;
-	const struct kmt_groups *groups;
-	const struct kmt_books *books;
-	const struct kmt_group *g;
-	const struct kmt_site_key *key;		/* the group's first */
-	size_t n_caches;
-	bool has_objects;
-};
-
 /* Columns that are one counter of the window. */
 static const struct counter {
 	const char *key;
@@ -61,7 +49,7 @@ static const struct counter {
 };
 
 /* true: the column is a counter and the cell is filled in. */
-static bool fill_counter(const struct source *s, const char *key, struct kmt_cell *cell)
+static bool fill_counter(const struct kmt_row_source *s, const char *key, struct kmt_cell *cell)
 {
 	for (size_t i = 0; i < KMT_N(counters); i++) {
 		const struct counter *c = &counters[i];
@@ -77,28 +65,28 @@ static bool fill_counter(const struct source *s, const char *key, struct kmt_cel
 	return false;
 }
 
-static int fill_live_bytes(const struct source *s, struct kmt_cell *cell)
+static int fill_live_bytes(const struct kmt_row_source *s, struct kmt_cell *cell)
 {
 	if (s->has_objects)
 		kmt_cell_int(cell, kmt_cell_value(kmt_counts_live_alloc(&s->g->now)));
 	return 0;
 }
 
-static int fill_live_objects(const struct source *s, struct kmt_cell *cell)
+static int fill_live_objects(const struct kmt_row_source *s, struct kmt_cell *cell)
 {
 	if (s->has_objects)
 		kmt_cell_int(cell, kmt_cell_value(kmt_counts_live(&s->g->now)));
 	return 0;
 }
 
-static int fill_live_requested(const struct source *s, struct kmt_cell *cell)
+static int fill_live_requested(const struct kmt_row_source *s, struct kmt_cell *cell)
 {
 	if (s->has_objects)
 		kmt_cell_int(cell, kmt_cell_value(kmt_counts_live_req(&s->g->now)));
 	return 0;
 }
 
-static int fill_waste(const struct source *s, struct kmt_cell *cell)
+static int fill_waste(const struct kmt_row_source *s, struct kmt_cell *cell)
 {
 	const struct kmt_counts *now = &s->g->now;
 
@@ -109,7 +97,7 @@ static int fill_waste(const struct source *s, struct kmt_cell *cell)
 }
 
 /* Of several rows' peaks only a bound is known: they need not have been at one time. */
-static int fill_peak(const struct source *s, struct kmt_cell *cell)
+static int fill_peak(const struct kmt_row_source *s, struct kmt_cell *cell)
 {
 	uint64_t peak = s->g->now.peak_bytes, all = kmt_session_peak(s->in->session);
 
@@ -118,50 +106,50 @@ static int fill_peak(const struct source *s, struct kmt_cell *cell)
 	return 0;
 }
 
-static int fill_survivor_bytes(const struct source *s, struct kmt_cell *cell)
+static int fill_survivor_bytes(const struct kmt_row_source *s, struct kmt_cell *cell)
 {
 	if (s->in->min_age_ns)
 		kmt_cell_int(cell, kmt_cell_value(s->g->survivor_bytes));
 	return 0;
 }
 
-static int fill_survivors(const struct source *s, struct kmt_cell *cell)
+static int fill_survivors(const struct kmt_row_source *s, struct kmt_cell *cell)
 {
 	if (s->in->min_age_ns)
 		kmt_cell_int(cell, kmt_cell_value(s->g->survivors));
 	return 0;
 }
 
-static int fill_age(const struct source *s, uint64_t age, struct kmt_cell *cell)
+static int fill_age(const struct kmt_row_source *s, uint64_t age, struct kmt_cell *cell)
 {
 	if (s->g->survivors)
 		kmt_cell_int(cell, kmt_cell_value(age));
 	return 0;
 }
 
-static int fill_age_min(const struct source *s, struct kmt_cell *cell)
+static int fill_age_min(const struct kmt_row_source *s, struct kmt_cell *cell)
 {
 	return fill_age(s, s->g->age_min, cell);
 }
 
-static int fill_age_p50(const struct source *s, struct kmt_cell *cell)
+static int fill_age_p50(const struct kmt_row_source *s, struct kmt_cell *cell)
 {
 	return fill_age(s, s->g->age_p50, cell);
 }
 
-static int fill_age_max(const struct source *s, struct kmt_cell *cell)
+static int fill_age_max(const struct kmt_row_source *s, struct kmt_cell *cell)
 {
 	return fill_age(s, s->g->age_max, cell);
 }
 
-static int fill_type(const struct source *s, struct kmt_cell *cell)
+static int fill_type(const struct kmt_row_source *s, struct kmt_cell *cell)
 {
 	char text[2] = { kmt_type_letter(s->key->type) };
 
 	return s->g->mixed_types ? 0 : kmt_cell_text(cell, text);
 }
 
-static int fill_gfp(const struct source *s, struct kmt_cell *cell)
+static int fill_gfp(const struct kmt_row_source *s, struct kmt_cell *cell)
 {
 	_cleanup_buf_ struct kmt_buf b = { 0 };
 
@@ -169,17 +157,17 @@ static int fill_gfp(const struct source *s, struct kmt_cell *cell)
 	return kmt_name_take(&b, cell);
 }
 
-static int fill_lifetimes(const struct source *s, struct kmt_cell *cell)
+static int fill_lifetimes(const struct kmt_row_source *s, struct kmt_cell *cell)
 {
 	return s->has_objects ? kmt_list_lifetimes(s->g, cell) : 0;
 }
 
-static int fill_sizes(const struct source *s, struct kmt_cell *cell)
+static int fill_sizes(const struct kmt_row_source *s, struct kmt_cell *cell)
 {
 	return kmt_list_sizes(s->in, s->groups, s->g, cell);
 }
 
-static int fill_cache(const struct source *s, struct kmt_cell *cell)
+static int fill_cache(const struct kmt_row_source *s, struct kmt_cell *cell)
 {
 	char text[32];
 
@@ -189,18 +177,18 @@ static int fill_cache(const struct source *s, struct kmt_cell *cell)
 	return kmt_cell_text(cell, text);
 }
 
-static int fill_caches(const struct source *s, struct kmt_cell *cell)
+static int fill_caches(const struct kmt_row_source *s, struct kmt_cell *cell)
 {
 	return kmt_list_caches(s->in, s->groups, s->g, cell);
 }
 
-static int fill_aliases(const struct source *s, struct kmt_cell *cell)
+static int fill_aliases(const struct kmt_row_source *s, struct kmt_cell *cell)
 {
 	return s->n_caches == 1 ? kmt_name_aliases(s->in, s->key->cache, cell) : 0;
 }
 
 /* Given bytes per object: one number only if all of them are equal. */
-static int fill_object_size(const struct source *s, struct kmt_cell *cell)
+static int fill_object_size(const struct kmt_row_source *s, struct kmt_cell *cell)
 {
 	for (size_t i = 0; i < s->g->n; i++) {
 		size_t row = s->groups->members[s->g->start + i];
@@ -213,19 +201,19 @@ static int fill_object_size(const struct source *s, struct kmt_cell *cell)
 	return 0;
 }
 
-static const struct kmt_book *book_of(const struct source *s)
+static const struct kmt_book *book_of(const struct kmt_row_source *s)
 {
 	return &s->books->v[s->books->of[s->groups->members[s->g->start]]];
 }
 
-static int fill_traced_net(const struct source *s, struct kmt_cell *cell)
+static int fill_traced_net(const struct kmt_row_source *s, struct kmt_cell *cell)
 {
 	if (s->n_caches == 1 && s->has_objects)
 		kmt_cell_int(cell, book_of(s)->traced_net);
 	return 0;
 }
 
-static int fill_real_net(const struct source *s, struct kmt_cell *cell)
+static int fill_real_net(const struct kmt_row_source *s, struct kmt_cell *cell)
 {
 	if (s->n_caches == 1 && book_of(s)->has_real)
 		kmt_cell_int(cell, book_of(s)->real_net);
@@ -233,7 +221,7 @@ static int fill_real_net(const struct source *s, struct kmt_cell *cell)
 }
 
 /* Of several caches the worst: the one that is most off, else one not comparable. */
-static int fill_verdict(const struct source *s, struct kmt_cell *cell)
+static int fill_verdict(const struct kmt_row_source *s, struct kmt_cell *cell)
 {
 	const struct kmt_book *worst = book_of(s);
 
@@ -249,27 +237,27 @@ static int fill_verdict(const struct source *s, struct kmt_cell *cell)
 	return kmt_cell_text(cell, worst->text);
 }
 
-static int fill_site(const struct source *s, struct kmt_cell *cell)
+static int fill_site(const struct kmt_row_source *s, struct kmt_cell *cell)
 {
 	return kmt_name_key(s->in, s->key, cell, NULL);
 }
 
-static int fill_module(const struct source *s, struct kmt_cell *cell)
+static int fill_module(const struct kmt_row_source *s, struct kmt_cell *cell)
 {
 	return kmt_name_key(s->in, s->key, NULL, cell);
 }
 
-static int fill_stack(const struct source *s, struct kmt_cell *cell)
+static int fill_stack(const struct kmt_row_source *s, struct kmt_cell *cell)
 {
 	return kmt_name_stack(s->in, s->key, NULL, cell);
 }
 
-static int fill_task(const struct source *s, struct kmt_cell *cell)
+static int fill_task(const struct kmt_row_source *s, struct kmt_cell *cell)
 {
 	return kmt_cell_text(cell, s->key->by_task ? s->key->comm : NULL);
 }
 
-static int fill_tgid(const struct source *s, struct kmt_cell *cell)
+static int fill_tgid(const struct kmt_row_source *s, struct kmt_cell *cell)
 {
 	if (s->key->by_task)
 		kmt_cell_int(cell, s->key->tgid);
@@ -278,7 +266,7 @@ static int fill_tgid(const struct source *s, struct kmt_cell *cell)
 
 static const struct filler {
 	const char *key;
-	int (*fill)(const struct source *s, struct kmt_cell *cell);
+	int (*fill)(const struct kmt_row_source *s, struct kmt_cell *cell);
 } fillers[] = {
 	{ "live_bytes_allocated", fill_live_bytes },
 	{ "live_objects", fill_live_objects },
@@ -308,8 +296,13 @@ static const struct filler {
 	{ "tgid", fill_tgid },
 };
 
-static int fill_cell(const struct source *s, const char *key, struct kmt_cell *cell)
+static int fill_cell(const struct kmt_row_source *s, const struct kmt_rows_view *view,
+		     const char *key, struct kmt_cell *cell)
 {
+	int res = view->fill ? view->fill(s, key, cell) : 0;
+
+	if (res)
+		return res < 0 ? res : 0;
 	if (fill_counter(s, key, cell))
 		return 0;
 	for (size_t i = 0; i < KMT_N(fillers); i++)
@@ -318,20 +311,27 @@ static int fill_cell(const struct source *s, const char *key, struct kmt_cell *c
 	return kmt_err(-EINVAL, "column '%s' has nothing to fill it", key);
 }
 
-static int add_row(struct source *s, struct kmt_report *r)
+static int add_row(struct kmt_row_source *s, const struct kmt_rows_view *view,
+		   struct kmt_report *r)
 {
 	struct kmt_row *row = kmt_report_row(r);
 	int err = row ? 0 : -ENOMEM;
 
 	if (err)
 		return err;
-	s->key = &s->g->first->key;
 	err = kmt_list_n_caches(s->in, s->groups, s->g, &s->n_caches);
 	for (size_t c = 0; c < r->n_columns && !err; c++)
-		err = fill_cell(s, r->columns[c].key, &row->cells[c]);
-	if (!err && (s->view->by & KMT_GROUP_SITE))
+		err = fill_cell(s, view, r->columns[c].key, &row->cells[c]);
+	if (!err && (view->by & KMT_GROUP_SITE))
 		err = kmt_name_stack(s->in, s->key, row, NULL);
 	return err;
+}
+
+static bool has_row(const struct kmt_row_source *s, const struct kmt_rows_view *view)
+{
+	if (view->wants && !view->wants(s))
+		return false;
+	return !s->in->min_age_ns || !view->survivor_columns || s->g->survivors;
 }
 
 static int add_rows(const struct kmt_analysis_in *in, const struct kmt_rows_view *view,
@@ -339,8 +339,8 @@ static int add_rows(const struct kmt_analysis_in *in, const struct kmt_rows_view
 {
 	_cleanup_groups_ struct kmt_groups groups = { 0 };
 	_cleanup_books_ struct kmt_books books = { 0 };
-	struct source s = { .in = in, .view = view, .groups = &groups, .books = &books,
-			    .has_objects = kmt_session_has_objects(in->session) };
+	struct kmt_row_source s = { .in = in, .groups = &groups, .books = &books, .ctx = view->ctx,
+				    .has_objects = kmt_session_has_objects(in->session) };
 	int err = kmt_groups_make(in, view->by, &groups);
 
 	if (!err && s.has_objects)
@@ -349,19 +349,31 @@ static int add_rows(const struct kmt_analysis_in *in, const struct kmt_rows_view
 		err = kmt_books_make(in, &books);
 	for (size_t i = 0; i < groups.n && !err; i++) {
 		s.g = &groups.v[i];
-		if (!in->min_age_ns || s.g->survivors)
-			err = add_row(&s, r);
+		s.key = &s.g->first->key;
+		if (has_row(&s, view))
+			err = add_row(&s, view, r);
 	}
+	if (!err && in->min_age_ns && !view->survivor_columns)
+		err = kmt_report_note(r, "--min-age does not change this view");
 	return err;
+}
+
+static const char *sort_of(const struct kmt_analysis_in *in, const struct kmt_rows_view *view)
+{
+	if (view->sort)
+		return view->sort;
+	if (in->min_age_ns)
+		return "surviving_bytes";
+	return kmt_session_has_objects(in->session) ? "live_bytes_allocated" : "bytes_allocated";
 }
 
 int kmt_rows_run(const struct kmt_analysis_in *in, const struct kmt_rows_view *view,
 		 struct kmt_report **ret_report)
 {
 	_cleanup_report_ struct kmt_report *r = NULL;
-	bool objects = kmt_session_has_objects(in->session);
+	bool survivors = in->min_age_ns && view->survivor_columns;
 	int err = kmt_report_new(in->command ? in->command : "", view->name,
-				 in->min_age_ns ? view->survivor_columns : view->columns,
+				 survivors ? view->survivor_columns : view->columns,
 				 view->n_columns, &r);
 
 	if (!err)
@@ -369,8 +381,7 @@ int kmt_rows_run(const struct kmt_analysis_in *in, const struct kmt_rows_view *v
 	if (!err)
 		err = add_rows(in, view, r);
 	if (!err)
-		err = kmt_report_sort(r, in->min_age_ns ? "surviving_bytes" :
-					 objects ? "live_bytes_allocated" : "bytes_allocated");
+		err = kmt_report_sort(r, sort_of(in, view));
 	if (err)
 		return err;
 	*ret_report = take_ptr(r);

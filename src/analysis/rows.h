@@ -3,18 +3,46 @@
 #ifndef KMT_ANALYSIS_ROWS_H
 #define KMT_ANALYSIS_ROWS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct kmt_analysis_in;
+struct kmt_books;
+struct kmt_cell;
 struct kmt_column;
+struct kmt_group;
+struct kmt_groups;
 struct kmt_report;
+struct kmt_site_key;
+
+/* All that a cell can be filled from. */
+struct kmt_row_source {
+	const struct kmt_analysis_in *in;
+	const struct kmt_groups *groups;
+	const struct kmt_books *books;
+	const struct kmt_group *g;
+	const struct kmt_site_key *key;		/* the group's first */
+	void *ctx;				/* kmt_rows_view.ctx */
+	size_t n_caches;
+	bool has_objects;
+};
 
 struct kmt_rows_view {
 	const char *name;
 	unsigned by;			/* KMT_GROUP_* */
 	const struct kmt_column *columns;
-	const struct kmt_column *survivor_columns;	/* with min_age_ns; as many */
+	/* with min_age_ns; as many. NULL: this view shows all objects whatever their age */
+	const struct kmt_column *survivor_columns;
 	size_t n_columns;
+	const char *sort;		/* NULL: what is live or survives */
+	/* Is there a row for this group? NULL: for each. */
+	bool (*wants)(const struct kmt_row_source *s);
+	/*
+	 * Fill a column that only this view has. 1: done (or left unknown);
+	 * 0: not one of its own. NULL: it has none.
+	 */
+	int (*fill)(const struct kmt_row_source *s, const char *key, struct kmt_cell *cell);
+	void *ctx;			/* for these two */
 };
 
 /* Group, fill in every column by its key, sort by what is live or survives. */

@@ -170,7 +170,7 @@ static void release(struct world *w, uint64_t addr, uint32_t cpu, uint64_t ts)
 }
 
 /* 1000 messages of 1048 bytes in a 2 KiB cache, one every microsecond from 1 s on. */
-static void messages(struct world *w)
+static inline void messages(struct world *w)
 {
 	for (uint64_t i = 0; i < 1000; i++)
 		alloc(w, LOAD_MSG, "kmalloc-cg-2k", MSG_ADDR + i * 2048, 1048, 2048,
