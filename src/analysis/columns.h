@@ -55,6 +55,15 @@
 	{ "module", "MODULE", KMT_UNIT_TEXT, KMT_HIDDEN, false },				\
 	{ "stack", "STACK", KMT_UNIT_LIST, KMT_HIDDEN, false }
 
+/* A view by label: module, subsystem, directory. */
+#define KMT_COLUMNS_LABEL(s, key, title) {							\
+	KMT_COLUMNS_MAIN(s, KMT_SHOWN, KMT_SHOWN, KMT_SHOWN),					\
+	{ "sites", "SITES", KMT_UNIT_COUNT, KMT_SHOWN, false },					\
+	{ "caches", "CACHES", KMT_UNIT_LIST, KMT_HIDDEN, false },				\
+	{ key, title, KMT_UNIT_TEXT, KMT_SHOWN, true },						\
+	KMT_COLUMNS_MORE,									\
+}
+
 #define KMT_N(a) (sizeof(a) / sizeof((a)[0]))
 
 #endif

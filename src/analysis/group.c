@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/index.h"
@@ -16,6 +18,7 @@ void kmt_groups_done(struct kmt_groups *g)
 	free(g->v);
 	free(g->of);
 	free(g->members);
+	kmt_arena_done(&g->labels);
 	*g = (struct kmt_groups){ 0 };
 }
 
@@ -165,21 +168,115 @@ static void list_members(struct kmt_groups *g, size_t n_sites)
 	}
 }
 
+static int alloc_groups(size_t n, struct kmt_groups *g)
+{
+	*g = (struct kmt_groups){
+		.v = calloc(n + 1, sizeof(*g->v)), .of = calloc(n + 1, sizeof(*g->of)),
+		.members = calloc(n + 1, sizeof(*g->members)),
+	};
+	return g->v && g->of && g->members ? 0 : kmt_err(-ENOMEM, "out of memory");
+}
+
 int kmt_groups_make(const struct kmt_analysis_in *in, unsigned by, struct kmt_groups *ret)
 {
 	size_t n = kmt_session_n_sites(in->session);
-	struct kmt_groups g = {
-		.v = calloc(n + 1, sizeof(*g.v)), .of = calloc(n + 1, sizeof(*g.of)),
-		.members = calloc(n + 1, sizeof(*g.members)),
-	};
 	struct kmt_index ix = { 0 };
-	int err;
+	struct kmt_groups g;
+	int err = alloc_groups(n, &g);
 
-	if (!g.v || !g.of || !g.members)
-		err = kmt_err(-ENOMEM, "out of memory");
-	else
+	if (!err)
 		err = find_groups(in, by, &g, &ix);
 	kmt_index_done(&ix);
+	if (err) {
+		kmt_groups_done(&g);
+		return err;
+	}
+	list_members(&g, n);
+	*ret = g;
+	return 0;
+}
+
+/* ---- by label ---- */
+
+struct label_query {
+	const struct kmt_group *v;
+	const char *label;
+	unsigned layer;
+};
+
+static bool has_label(const void *ctx, size_t i)
+{
+	const struct label_query *q = ctx;
+
+	return same_str(q->v[i].label, q->label) &&
+	       kmt_layer_of(&q->v[i].first->key) == q->layer;
+}
+
+/* The group of a call site, made if it is the first of its label. */
+static int group_of_site(const struct kmt_analysis_in *in, kmt_label_fn *label,
+			 const struct kmt_site *site, struct kmt_groups *g, struct kmt_index *ix,
+			 uint32_t *ret)
+{
+	struct kmt_buf text _cleanup_(kmt_buf_done) = { 0 };
+	struct label_query q = { .v = g->v, .layer = kmt_layer_of(&site->key) };
+	uint64_t hash;
+	size_t at;
+	int err = label(in, &site->key, &text);
+
+	if (!err && text.error)
+		err = kmt_err(text.error, "out of memory");
+	if (err)
+		return err;
+	q.label = text.len ? kmt_buf_str(&text) : NULL;
+	hash = kmt_hash_str(q.layer, q.label);
+	at = kmt_index_find(ix, hash, has_label, &q);
+	if (at == KMT_INDEX_NONE) {
+		if (q.label)
+			q.label = kmt_arena_str(&g->labels, q.label);
+		if (text.len && !q.label)
+			return kmt_err(-ENOMEM, "out of memory");
+		err = kmt_index_add(ix, hash, g->n);
+		if (err)
+			return err;
+		at = g->n++;
+		g->v[at].first = site;
+		g->v[at].label = q.label;
+	}
+	g->v[at].n_sites++;
+	*ret = at;
+	return 0;
+}
+
+static int find_labels(const struct kmt_analysis_in *in, kmt_label_fn *label,
+		       const struct kmt_groups *sites, struct kmt_groups *g)
+{
+	_cleanup_free_ uint32_t *to = calloc(sites->n + 1, sizeof(*to));
+	struct kmt_index ix = { 0 };
+	int err = to ? 0 : kmt_err(-ENOMEM, "out of memory");
+
+	for (size_t i = 0; i < sites->n && !err; i++)
+		err = group_of_site(in, label, sites->v[i].first, g, &ix, &to[i]);
+	kmt_index_done(&ix);
+	for (size_t i = 0; i < kmt_session_n_sites(in->session) && !err; i++) {
+		g->of[i] = to[sites->of[i]];
+		add_site(in, &g->v[g->of[i]], kmt_session_site(in->session, i));
+	}
+	return err;
+}
+
+int kmt_groups_by_label(const struct kmt_analysis_in *in, kmt_label_fn *label,
+			struct kmt_groups *ret)
+{
+	size_t n = kmt_session_n_sites(in->session);
+	struct kmt_groups sites, g;
+	int err = kmt_groups_make(in, KMT_GROUP_SITE, &sites);
+
+	if (err)
+		return err;
+	err = alloc_groups(n, &g);
+	if (!err)
+		err = find_labels(in, label, &sites, &g);
+	kmt_groups_done(&sites);
 	if (err) {
 		kmt_groups_done(&g);
 		return err;

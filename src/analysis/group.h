@@ -11,9 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "core/site.h"
 
 struct kmt_analysis_in;
+struct kmt_buf;
 
 #define KMT_GROUP_SITE	1u
 #define KMT_GROUP_CACHE	2u
@@ -23,6 +25,8 @@ struct kmt_group {
 	const struct kmt_site *first;	/* names come from here */
 	size_t	 start, n;		/* its rows: kmt_groups.members[start .. start + n - 1] */
 	bool	 mixed_types;
+	const char *label;		/* of kmt_groups_by_label(); NULL unknown */
+	size_t	 n_sites;		/* different call sites, there */
 	struct kmt_counts window;	/* in the interval, or since the start */
 	struct kmt_counts now;		/* since the start: what is live, peaks */
 	uint64_t gfp;
@@ -37,10 +41,19 @@ struct kmt_groups {
 	size_t	 n;
 	uint32_t *of;		/* session row -> group */
 	size_t	*members;	/* session rows, group by group, in the session's order */
+	struct kmt_arena labels;
 };
 
 /* 'by' is a set of KMT_GROUP_*. 0 or -ENOMEM. */
 int kmt_groups_make(const struct kmt_analysis_in *in, unsigned by, struct kmt_groups *ret);
+/*
+ * The same by a text that 'label' appends for a call site (nothing: unknown), and
+ * by layer. 0, -ENOMEM or what label() returned.
+ */
+typedef int kmt_label_fn(const struct kmt_analysis_in *in, const struct kmt_site_key *key,
+			 struct kmt_buf *out);
+int kmt_groups_by_label(const struct kmt_analysis_in *in, kmt_label_fn *label,
+			struct kmt_groups *ret);
 /* Fill in survivors and ages from the live objects. */
 int kmt_groups_ages(const struct kmt_analysis_in *in, struct kmt_groups *g);
 void kmt_groups_done(struct kmt_groups *g);

@@ -252,6 +252,13 @@ static int fill_stack(const struct kmt_row_source *s, struct kmt_cell *cell)
 	return kmt_name_stack(s->in, s->key, NULL, cell);
 }
 
+static int fill_sites(const struct kmt_row_source *s, struct kmt_cell *cell)
+{
+	if (s->g->n_sites)
+		kmt_cell_int(cell, kmt_cell_value(s->g->n_sites));
+	return 0;
+}
+
 static int fill_task(const struct kmt_row_source *s, struct kmt_cell *cell)
 {
 	return kmt_cell_text(cell, s->key->by_task ? s->key->comm : NULL);
@@ -292,6 +299,7 @@ static const struct filler {
 	{ "site", fill_site },
 	{ "module", fill_module },
 	{ "stack", fill_stack },
+	{ "sites", fill_sites },
 	{ "task", fill_task },
 	{ "tgid", fill_tgid },
 };
@@ -303,6 +311,8 @@ static int fill_cell(const struct kmt_row_source *s, const struct kmt_rows_view 
 
 	if (res)
 		return res < 0 ? res : 0;
+	if (view->label_key && !strcmp(view->label_key, key))
+		return kmt_cell_text(cell, s->g->label);
 	if (fill_counter(s, key, cell))
 		return 0;
 	for (size_t i = 0; i < KMT_N(fillers); i++)
@@ -341,7 +351,8 @@ static int add_rows(const struct kmt_analysis_in *in, const struct kmt_rows_view
 	_cleanup_books_ struct kmt_books books = { 0 };
 	struct kmt_row_source s = { .in = in, .groups = &groups, .books = &books, .ctx = view->ctx,
 				    .has_objects = kmt_session_has_objects(in->session) };
-	int err = kmt_groups_make(in, view->by, &groups);
+	int err = view->label ? kmt_groups_by_label(in, view->label, &groups) :
+				kmt_groups_make(in, view->by, &groups);
 
 	if (!err && s.has_objects)
 		err = kmt_groups_ages(in, &groups);

@@ -6,12 +6,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "analysis/group.h"
+
 struct kmt_analysis_in;
 struct kmt_books;
 struct kmt_cell;
 struct kmt_column;
-struct kmt_group;
-struct kmt_groups;
 struct kmt_report;
 struct kmt_site_key;
 
@@ -30,6 +30,8 @@ struct kmt_row_source {
 struct kmt_rows_view {
 	const char *name;
 	unsigned by;			/* KMT_GROUP_* */
+	kmt_label_fn *label;		/* instead of 'by'; NULL: by that */
+	const char *label_key;		/* the column that shows it */
 	const struct kmt_column *columns;
 	/* with min_age_ns; as many. NULL: this view shows all objects whatever their age */
 	const struct kmt_column *survivor_columns;

@@ -15,7 +15,7 @@
 #include "analysis/hist.h"
 #include "analysis/names.h"
 #include "analysis/summary.h"
-#include "analysis/view.h"
+#include "analysis/own_rows.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -231,12 +231,12 @@ static int add_rows(const struct kmt_analysis_in *in, struct kmt_report *r)
 
 static int run(const struct kmt_analysis_in *in, struct kmt_report **ret_report)
 {
-	static const struct kmt_view view = {
+	static const struct kmt_own_view view = {
 		.name = "sizes", .columns = columns, .n_columns = KMT_N(columns),
 		.add_rows = add_rows,
 	};
 
-	return kmt_view_run(in, &view, ret_report);
+	return kmt_own_rows_run(in, &view, ret_report);
 }
 
 const struct kmt_analysis kmt_analysis_sizes = {

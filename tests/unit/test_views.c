@@ -4,6 +4,7 @@
 
 #include "analysis/classes.h"
 #include "analysis/hist.h"
+#include "analysis/subsystem.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 
@@ -395,6 +396,100 @@ static void test_slabinfo(void **state)
 	close_world(&w);
 }
 
+/* ---- module, subsystem ------------------------------------------------------------------ */
+
+static void test_subsystem_names(void **state)
+{
+	static const struct { const char *site, *want; } v[] = {
+		{ "ext4_alloc_inode+0x1c", "ext4" },
+		{ "__ext4_new_inode", "ext4" },
+		{ "nft_set_elem_init [nf_tables]", "nft" },
+		{ "nf_tables_newrule+0x1/0x2 [nf_tables]", "nf" },
+		{ "tcp_v4_rcv+0x0", "tcp" },
+		{ "__alloc_skb+0x86", "skb" },
+		{ "getname_flags.part.0+0x24", "getname" },
+		{ "kstrdup+0x3", "kstrdup" },
+		{ "kstrdup.isra.0+0x3", "kstrdup" },
+		{ "load_msg+0x10", "msg" },
+		{ "do_alloc_pages", "pages" },
+		{ "__x64_sys_epoll_ctl+0x8", "sys" },
+		{ "ksys_read", "sys" },
+		{ "system_wq_make", "system" },
+		{ "d_alloc_parallel+0x5", "dcache" },
+		{ "dup", "dup" },		/* nothing else to go by */
+		{ "do_+0x4", "do" },
+		{ "do__it", "do" },
+		{ "get_new_alloc+0x1", "alloc" },
+		{ "___", "" },
+		{ "", "" },
+		{ "0xffffffff81000110", "" },
+	};
+
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
+		struct kmt_buf b _cleanup_(kmt_buf_done) = { 0 };
+
+		kmt_subsystem_of(v[i].site, &b);
+		if (strcmp(kmt_buf_str(&b), v[i].want))
+			fail_msg("%s: '%s', expected '%s'", v[i].site, kmt_buf_str(&b), v[i].want);
+	}
+}
+
+/* The mixture of one page: two built-in functions, a module, and an address without a name. */
+static void test_labels(void **state)
+{
+	struct kmt_event page = { .op = KMT_OP_ALLOC, .type = KMT_TYPE_PAGES, .addr = 0x90000,
+				  .call_site = IN_MODULE, .bytes_req = 4096, .bytes_alloc = 4096,
+				  .has_time = true, .ts_ns = MS };
+	struct world w;
+	size_t i;
+
+	open_world(&w, (struct kmt_session_opts){ 0 });
+	alloc(&w, LOAD_MSG, "kmalloc-64", 0x10000, 50, 64, MS);
+	alloc(&w, LOAD_MSG, "kmalloc-cg-2k", 0x11000, 1048, 2048, MS);
+	alloc(&w, MAS_ALLOC, "maple_node", 0x12000, 256, 256, MS);
+	alloc(&w, IN_MODULE, "kmalloc-64", 0x13000, 60, 64, MS);
+	alloc(&w, IN_MODULE + 16, "dentry", 0x14000, 190, 192, MS);
+	alloc(&w, IN_MODULE + 16, "dentry", 0x15000, 190, 192, 2 * MS);
+	alloc(&w, 0x1234, "dentry", 0x16000, 190, 192, MS);
+	release(&w, 0x15000, 1, 3 * MS);
+	assert_int_equal(w.sink.event(w.sink.ctx, &page), 0);
+
+	run(&w, "module");
+	assert_int_equal(w.r->n_rows, 4);
+	is_text(&w, 0, "module", "mymod");	/* pages are another layer */
+	is_text(&w, 0, "type", "P");
+	is_int(&w, 0, "live_bytes_allocated", 4096);
+	i = row_of(&w, "module", "vmlinux");
+	assert_int_equal(i, 1);
+	is_int(&w, i, "allocs", 3);
+	is_int(&w, i, "sites", 2);
+	is_int(&w, i, "live_bytes_allocated", 2048 + 64 + 256);
+	is_int(&w, i, "waste_bytes", 14 + 1000);
+	is_text(&w, i, "caches", "kmalloc-64\nkmalloc-cg-2k\nmaple_node");
+	is_null(&w, i, "type");
+	is_text(&w, 2, "module", "mymod");
+	is_int(&w, 2, "sites", 2);
+	is_int(&w, 2, "allocs", 3);
+	is_int(&w, 2, "frees", 1);
+	is_int(&w, 2, "cross_cpu_frees", 1);
+	is_int(&w, 2, "live_bytes_allocated", 256);
+	is_null(&w, 3, "module");
+	is_int(&w, 3, "live_bytes_allocated", 192);
+
+	run(&w, "subsystem");
+	assert_int_equal(w.r->n_rows, 5);
+	is_text(&w, 1, "subsystem", "msg");
+	is_int(&w, 1, "live_bytes_allocated", 2112);
+	i = row_of(&w, "subsystem", "mas");
+	is_int(&w, i, "allocs", 1);
+	is_text(&w, 0, "subsystem", "mod");
+	w.in.min_age_ns = 2 * MS;
+	run(&w, "subsystem");
+	i = row_of(&w, "subsystem", "mas");
+	is_int(&w, i, "surviving_bytes", 256);
+	close_world(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -405,6 +500,8 @@ int main(void)
 		cmocka_unit_test(test_classes),
 		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_slabinfo),
+		cmocka_unit_test(test_subsystem_names),
+		cmocka_unit_test(test_labels),
 	};
 
 	return cmocka_run_group_tests(tests, make_root, remove_root);

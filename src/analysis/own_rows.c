@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "analysis/view.h"
+#include "analysis/own_rows.h"
 
 #include "analysis/analysis.h"
 #include "analysis/summary.h"
@@ -13,7 +13,7 @@ static void cleanup_report(struct kmt_report **r)
 	kmt_report_free(*r);
 }
 
-int kmt_view_run(const struct kmt_analysis_in *in, const struct kmt_view *view,
+int kmt_own_rows_run(const struct kmt_analysis_in *in, const struct kmt_own_view *view,
 		 struct kmt_report **ret_report)
 {
 	_cleanup_report_ struct kmt_report *r = NULL;
