@@ -16,6 +16,7 @@ struct kmt_gfp_names;
 #define KMT_NEEDS_OBJECTS	1u	/* ages or single objects */
 #define KMT_NEEDS_TASKS		2u	/* rows keyed by task */
 #define KMT_NEEDS_STACKS	4u	/* rows keyed by stack */
+#define KMT_NEEDS_EVENTS	8u	/* nothing to say of what is counted in the kernel */
 
 struct kmt_analysis_in {
 	const struct kmt_session *session;

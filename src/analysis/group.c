@@ -30,6 +30,18 @@ void kmt_window_counts(const struct kmt_analysis_in *in, const struct kmt_site *
 		kmt_counts_sub(ret, &site->base);
 }
 
+uint64_t kmt_given_bytes(const struct kmt_site *site, uint64_t n)
+{
+	const struct kmt_counts *c = &site->counts;
+	unsigned __int128 sum = 0;
+
+	if (site->key.size && site->key.size < UINT32_MAX)
+		sum = (unsigned __int128)n * site->key.size;
+	else if (c->allocs)
+		sum = (unsigned __int128)n * c->bytes_alloc / c->allocs;
+	return sum > UINT64_MAX ? UINT64_MAX : (uint64_t)sum;
+}
+
 static bool same_str(const char *a, const char *b)
 {
 	return a == b || (a && b && !strcmp(a, b));
@@ -93,6 +105,8 @@ static uint64_t hash_of(const struct kmt_site_key *k, unsigned by)
 		h = kmt_hash_mix(kmt_hash_str(h, k->cache), k->cache ? 0 : k->size);
 	if (by & KMT_GROUP_TASK)
 		h = kmt_hash_mix(h, k->tgid);
+	if (by & KMT_GROUP_SIZE)
+		h = kmt_hash_mix(h, k->size);
 	return h;
 }
 
@@ -109,7 +123,8 @@ static bool is_group(const void *ctx, size_t i)
 
 	return (!(q->by & KMT_GROUP_SITE) || same_site(k, q->key)) &&
 	       (!(q->by & KMT_GROUP_CACHE) || same_cache(k, q->key)) &&
-	       (!(q->by & KMT_GROUP_TASK) || same_task(k, q->key));
+	       (!(q->by & KMT_GROUP_TASK) || same_task(k, q->key)) &&
+	       (!(q->by & KMT_GROUP_SIZE) || k->size == q->key->size);
 }
 
 static void add_site(const struct kmt_analysis_in *in, struct kmt_group *g,

@@ -20,6 +20,7 @@ struct kmt_buf;
 #define KMT_GROUP_SITE	1u
 #define KMT_GROUP_CACHE	2u
 #define KMT_GROUP_TASK	4u
+#define KMT_GROUP_SIZE	8u	/* given bytes per object */
 
 struct kmt_group {
 	const struct kmt_site *first;	/* names come from here */
@@ -66,6 +67,12 @@ void kmt_groups_done(struct kmt_groups *g);
 #define KMT_LAYERS 5
 unsigned kmt_layer_of(const struct kmt_site_key *key);
 const char *kmt_layer_text(unsigned layer);	/* "slab", "pages", ... */
+
+/*
+ * Given bytes of n of a row's objects. A row has one given size; only where that
+ * is unknown the mean of its allocations must do.
+ */
+uint64_t kmt_given_bytes(const struct kmt_site *site, uint64_t n);
 
 /* A row's counts in the interval, or since the start. */
 void kmt_window_counts(const struct kmt_analysis_in *in, const struct kmt_site *site,

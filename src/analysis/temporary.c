@@ -28,13 +28,9 @@ static const struct kmt_column columns[] = {
 	{ "caches", "CACHES", KMT_UNIT_LIST, KMT_HIDDEN, false },
 };
 
-/*
- * Given bytes of a site's temporary objects. The rows that a site is made of
- * have one given size each; only where that is unknown the mean must do.
- */
 static uint64_t temporary_bytes(const struct kmt_row_source *s)
 {
-	unsigned __int128 sum = 0;
+	uint64_t sum = 0;
 
 	for (size_t i = 0; i < s->g->n; i++) {
 		size_t row = s->groups->members[s->g->start + i];
@@ -42,12 +38,9 @@ static uint64_t temporary_bytes(const struct kmt_row_source *s)
 		struct kmt_counts c;
 
 		kmt_window_counts(s->in, site, &c);
-		if (site->key.size && site->key.size < UINT32_MAX)
-			sum += (unsigned __int128)c.temporary * site->key.size;
-		else if (c.allocs)
-			sum += (unsigned __int128)c.temporary * c.bytes_alloc / c.allocs;
+		sum = kmt_sat_add(sum, kmt_given_bytes(site, c.temporary));
 	}
-	return sum > UINT64_MAX ? UINT64_MAX : (uint64_t)sum;
+	return sum;
 }
 
 static int fill(const struct kmt_row_source *s, const char *key, struct kmt_cell *cell)

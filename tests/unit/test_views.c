@@ -2,11 +2,14 @@
 /* Views that are more than rows of counters, with numbers worked out by hand. */
 #include "unit/world.h"
 
+#include <errno.h>
+
 #include "analysis/classes.h"
 #include "analysis/hist.h"
 #include "analysis/subsystem.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/err.h"
 
 #define MS UINT64_C(1000000)
 
@@ -490,6 +493,216 @@ static void test_labels(void **state)
 	close_world(&w);
 }
 
+/* ---- waste --------------------------------------------------------------------------------- */
+
+/*
+ * load_msg: 10 x 1048 in 2048, 4 of them freed. mod_get: 60 and 50 in 64. mas_alloc: two
+ * objects of a cache of 70 bytes with a stride of 128; 3 requests that fill 64.
+ */
+static void wasteful(struct world *w)
+{
+	for (uint64_t i = 0; i < 10; i++)
+		alloc(w, LOAD_MSG, "kmalloc-cg-2k", MSG_ADDR + i * 2048, 1048, 2048, MS + i);
+	for (uint64_t i = 0; i < 4; i++)
+		release(w, MSG_ADDR + i * 2048, 0, 2 * MS);
+	alloc(w, IN_MODULE, "kmalloc-64", 0x10000, 60, 64, MS);
+	alloc(w, IN_MODULE, "kmalloc-64", 0x10040, 50, 64, MS);
+	alloc(w, MAS_ALLOC, "padded", 0x20000, 70, 128, MS);
+	alloc(w, MAS_ALLOC, "padded", 0x20080, 70, 128, MS);
+	for (uint64_t i = 0; i < 3; i++)
+		alloc(w, MAS_ALLOC, "kmalloc-64", 0x30000 + i * 64, 64, 64, MS);
+}
+
+static void test_waste(void **state)
+{
+	struct world w;
+	size_t i;
+
+	open_world(&w, (struct kmt_session_opts){ 0 });
+	watch(&w, "waste");
+	wasteful(&w);
+	run(&w, "waste");
+	assert_int_equal(w.r->n_rows, 3);	/* what is full is no waste */
+	is_text(&w, 0, "site", "load_msg+0x10");
+	is_int(&w, 0, "waste_bytes", 6000);
+	is_int(&w, 0, "waste_total_bytes", 10000);
+	is_percent(&w, 0, "waste_percent", 48.828);	/* 10000 of 20480 */
+	is_int(&w, 0, "request_mean_bytes", 1048);
+	is_int(&w, 0, "request_bytes", 1048);
+	is_int(&w, 0, "object_size", 2048);
+	is_text(&w, 0, "fit", "cache 1048");
+	is_int(&w, 0, "fit_bytes", 1048);
+	is_int(&w, 0, "saved_bytes_per_object", 1000);
+	is_int(&w, 0, "saved_live_bytes", 6000);
+	is_int(&w, 0, "saved_total_bytes", 10000);
+	is_int(&w, 0, "over_bytes", 24);	/* 1024 would fit kmalloc-1k */
+	i = row_of(&w, "site", "mas_alloc+0x30");
+	is_int(&w, i, "waste_bytes", 116);
+	is_text(&w, i, "fit", "kmalloc-96");
+	is_int(&w, i, "saved_bytes_per_object", 32);
+	is_int(&w, i, "saved_live_bytes", 64);
+	is_int(&w, i, "over_bytes", 6);
+	i = row_of(&w, "site", "mod_get+0x20 [mymod]");
+	is_int(&w, i, "waste_bytes", 18);
+	is_int(&w, i, "request_mean_bytes", 55);
+	is_int(&w, i, "request_min_bytes", 50);
+	is_int(&w, i, "request_max_bytes", 60);
+	is_null(&w, i, "request_bytes");
+	is_null(&w, i, "fit");
+	is_null(&w, i, "saved_live_bytes");
+	is_int(&w, i, "over_bytes", 28);
+
+	/* a kernel without kmalloc-96 */
+	set_slabs(&w, HEAD LINE("kmalloc-64", "1", "64", "1") LINE("kmalloc-128", "1", "128", "1")
+		  LINE("kmalloc-2k", "1", "2048", "1"), HEAD LINE("kmalloc-64", "1", "64", "1")
+		  LINE("kmalloc-128", "1", "128", "1") LINE("kmalloc-2k", "1", "2048", "1"));
+	run(&w, "waste");
+	i = row_of(&w, "site", "mas_alloc+0x30");
+	is_text(&w, i, "fit", "cache 72");	/* 70, aligned as a pointer */
+	is_int(&w, i, "saved_bytes_per_object", 56);
+	is_int(&w, row_of(&w, "site", "load_msg+0x10"), "over_bytes", 1048 - 128);
+	close_world(&w);
+}
+
+static int each_counted(void *ctx, int (*cb)(void *cb_ctx, const struct kmt_snap_object *o),
+			void *cb_ctx)
+{
+	const struct kmt_snap_object *v = ctx;
+	int res = 0;
+
+	for (size_t i = 0; !res && v[i].addr; i++)
+		res = cb(cb_ctx, &v[i]);
+	return res;
+}
+
+/* What counted books let one say: rows by what their live objects and sums are. */
+static void test_waste_counted(void **state)
+{
+#define ROW(nr, at, n, req, given)								\
+	{ .index = nr, .key = { .call_site = at, .size = given, .cache = "kmalloc-64" },	\
+	  .counts = { .allocs = n, .bytes_req = req, .bytes_alloc = (uint64_t)(n) * (given) } }
+	const struct kmt_snap_site sites[] = {
+		ROW(0, LOAD_MSG, 5, 200, 64),	/* the live ones are 40: 5 x 40, so all are */
+		ROW(1, MAS_ALLOC, 5, 190, 64),	/* the live ones are 40, but all are not */
+		ROW(2, SYSCALL, 4, 160, 64),	/* none is live: who knows */
+		ROW(3, FREE_MSG, 4, 256, 64),	/* all full */
+	};
+	const struct kmt_snap_object objects[] = {
+		{ .addr = 0x1000, .bytes_req = 40, .site = 0 },
+		{ .addr = 0x2000, .bytes_req = 40, .site = 0 },
+		{ .addr = 0x3000, .bytes_req = 40, .site = 1 },
+		{ 0 },
+	};
+	const struct kmt_snapshot snap = { .now_ns = 100, .sites = sites, .n_sites = 4,
+					   .each_object = each_counted,
+					   .objects_ctx = (void *)objects };
+	struct world w;
+	size_t i;
+
+	open_world(&w, (struct kmt_session_opts){ 0 });
+	watch(&w, "waste");
+	assert_int_equal(w.sink.snapshot(w.sink.ctx, &snap), 0);
+	run(&w, "waste");
+	assert_int_equal(w.r->n_rows, 3);
+	i = row_of(&w, "site", "load_msg+0x10");
+	is_int(&w, i, "request_bytes", 40);
+	is_text(&w, i, "fit", "cache 40");
+	is_int(&w, i, "saved_total_bytes", 5 * 24);
+	i = row_of(&w, "site", "mas_alloc+0x30");
+	is_int(&w, i, "waste_total_bytes", 130);
+	is_int(&w, i, "request_mean_bytes", 38);
+	is_null(&w, i, "request_min_bytes");
+	is_null(&w, i, "fit");
+	i = row_of(&w, "site", "do_syscall+0x4");
+	is_null(&w, i, "request_bytes");
+	is_int(&w, i, "waste_total_bytes", 96);
+	close_world(&w);
+#undef ROW
+}
+
+/* ---- pingpong ---------------------------------------------------------------------------- */
+
+static void test_pingpong(void **state)
+{
+	static const uint32_t cpus[] = { 1, 1, 1, 2, 2, 0, 0, 0, 0, 3 };
+	struct world w;
+
+	open_world(&w, (struct kmt_session_opts){ 0 });
+	watch(&w, "pingpong,cpu");
+	messages(&w);	/* 1000, all on CPU 0 */
+	for (uint64_t i = 0; i < 10; i++)
+		release(&w, MSG_ADDR + i * 2048, cpus[i], 2000 * MS);
+	alloc(&w, MAS_ALLOC, "maple_node", 0x10000, 256, 256, 2001 * MS);
+	release(&w, 0x10000, 1, 2002 * MS);
+	alloc(&w, IN_MODULE, "kmalloc-64", 0x20000, 60, 64, 2003 * MS);
+	release(&w, 0x20000, 0, 2004 * MS);
+	/* handed out again without a free: of nobody knows which CPU */
+	alloc(&w, IN_MODULE, "kmalloc-64", 0x30000, 60, 64, 2005 * MS);
+	alloc(&w, IN_MODULE, "kmalloc-64", 0x30000, 60, 64, 2006 * MS);
+	run(&w, "pingpong");
+	assert_int_equal(w.r->n_rows, 2);
+	is_text(&w, 0, "site", "load_msg+0x10");
+	is_int(&w, 0, "cross_cpu_frees", 6);
+	is_percent(&w, 0, "cross_cpu_percent", 60);
+	is_int(&w, 0, "cross_cpu_bytes", 6 * 2048);
+	is_text(&w, 0, "top_pair", "0 to 1");
+	is_int(&w, 0, "top_pair_frees", 3);
+	is_int(&w, 0, "pairs", 3);
+	is_text(&w, 1, "top_pair", "0 to 1");
+	is_percent(&w, 1, "cross_cpu_percent", 100);
+	is_int(&w, 1, "pairs", 1);
+
+	run(&w, "pingpong,cpu");
+	assert_int_equal(w.r->n_rows, 3);
+	is_int(&w, 0, "from_cpu", 0);
+	is_int(&w, 0, "to_cpu", 1);
+	is_int(&w, 0, "cross_cpu_frees", 4);
+	is_percent(&w, 0, "pair_percent", 100.0 * 4 / 7);
+	is_int(&w, 0, "cross_cpu_bytes", 3 * 2048 + 256);
+	is_text(&w, 0, "bar", "##################");
+	is_text(&w, 0, "top_site", "load_msg+0x10");
+	is_int(&w, 0, "top_site_frees", 3);
+	is_int(&w, 1, "to_cpu", 2);
+	is_text(&w, 1, "bar", "#########");
+	is_int(&w, 2, "to_cpu", 3);
+	is_int(&w, 2, "cross_cpu_frees", 1);
+	close_world(&w);
+}
+
+/* Counted: a number for each site, and for pairs one line that says what it takes. */
+static void test_pingpong_counted(void **state)
+{
+	struct kmt_snap_site site = {
+		.key = { .type = KMT_TYPE_CACHE, .call_site = MAS_ALLOC, .cache = "maple_node",
+			 .size = 256 },
+		.counts = { .allocs = 9, .frees = 8, .cross_cpu_frees = 2, .bytes_req = 2304,
+			    .bytes_alloc = 2304 },
+	};
+	struct kmt_snap_object none = { 0 };
+	struct kmt_snapshot snap = { .now_ns = 100, .sites = &site, .n_sites = 1,
+				     .each_object = each_counted, .objects_ctx = &none };
+	struct kmt_quality q = { .source = "bpf", .mode = "counted" };
+	struct world w;
+
+	open_world(&w, (struct kmt_session_opts){ 0 });
+	watch(&w, "pingpong");
+	assert_int_equal(w.sink.snapshot(w.sink.ctx, &snap), 0);
+	kmt_session_set_quality(w.session, &q);
+	run(&w, "pingpong");
+	assert_int_equal(w.r->n_rows, 1);
+	is_int(&w, 0, "cross_cpu_frees", 2);
+	is_percent(&w, 0, "cross_cpu_percent", 25);
+	is_int(&w, 0, "cross_cpu_bytes", 512);
+	is_null(&w, 0, "top_pair");
+	is_null(&w, 0, "pairs");
+	kmt_report_free(w.r);
+	w.r = NULL;
+	assert_int_equal(kmt_analysis_find("pingpong,cpu")->run(&w.in, &w.r), -EINVAL);
+	assert_string_equal(kmt_err_text(), "this view needs the event stream: record first");
+	assert_null(w.r);
+	close_world(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -502,6 +715,10 @@ int main(void)
 		cmocka_unit_test(test_slabinfo),
 		cmocka_unit_test(test_subsystem_names),
 		cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_waste),
+		cmocka_unit_test(test_waste_counted),
+		cmocka_unit_test(test_pingpong),
+		cmocka_unit_test(test_pingpong_counted),
 	};
 
 	return cmocka_run_group_tests(tests, make_root, remove_root);

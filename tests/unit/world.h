@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "analysis/analysis.h"
+#include "core/observer.h"
 #include "core/session.h"
 #include "report/report.h"
 #include "symbol/slabs.h"
@@ -175,6 +176,15 @@ static inline void messages(struct world *w)
 	for (uint64_t i = 0; i < 1000; i++)
 		alloc(w, LOAD_MSG, "kmalloc-cg-2k", MSG_ADDR + i * 2048, 1048, 2048,
 		      1000000000 + i * 1000);
+}
+
+/* Hang a view's observer on the session, as must be done before the first event. */
+static inline void watch(struct world *w, const char *view)
+{
+	const struct kmt_observer *o = kmt_analysis_find(view)->observer;
+
+	assert_non_null(o);
+	assert_int_equal(kmt_session_observe(w->session, o), 0);
 }
 
 static void run(struct world *w, const char *view)
