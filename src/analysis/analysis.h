@@ -31,6 +31,7 @@ struct kmt_analysis_in {
 	bool filtered;				/* an event filter is set: books cannot be compared */
 	const struct kmt_facts *facts;		/* of the recording; NULL: live, or nothing known */
 	const char *sort;			/* --sort, for views with own_order; NULL: default */
+	uint64_t limit;				/* --limit, for views with own_order; 0: all */
 	double tail_percent;			/* leaks: allocations of this last part do not count */
 	bool inverted;				/* stacks: from the allocating function outwards */
 	const char *callers, *callees;		/* stacks: of functions that match; may be NULL */
@@ -42,6 +43,7 @@ struct kmt_analysis {
 	const char *aliases[2];	/* other names for it, NULL = none */
 	const char *help;
 	unsigned needs;		/* KMT_NEEDS_* */
+	uint64_t rows;		/* shown unless --limit says otherwise; 0: 20 */
 	bool own_order;		/* the order of the rows means something: run() looks at in->sort */
 	/*
 	 * Hung on the session before the first event; run() finds its state with

@@ -40,7 +40,7 @@ const struct kmt_option kmt_ask_options[] = {
 	  "stacks: the tree of those whom FUNC calls, a pattern", 0, 0, NULL },
 	{ "sort", 's', KMT_OPT_STRING, OFF(sort), "COLUMN",
 	  "sort by a column; COLUMN:asc or COLUMN:desc", 0, 0, NULL },
-	{ "limit", 'n', KMT_OPT_U64, OFF(limit), "N", "rows shown (default: 20; 0: all)",
+	{ "limit", 'n', KMT_OPT_U64, OFF(limit), "N", "rows shown (default: 20, more in some views; 0: all)",
 	  0, UINT32_MAX, NULL },
 	{ "columns", 'c', KMT_OPT_STRING, OFF(columns), "A,B,...",
 	  "columns shown, by their JSON names", 0, 0, NULL },
@@ -54,7 +54,7 @@ const struct kmt_option kmt_ask_options[] = {
 
 void kmt_ask_init(struct kmt_ask *a, const char *by)
 {
-	*a = (struct kmt_ask){ .by = by, .format = "text", .limit = 20, .tail = "10%" };
+	*a = (struct kmt_ask){ .by = by, .format = "text", .limit = UINT64_MAX, .tail = "10%" };
 	kmt_select_init(&a->select);
 }
 
@@ -95,6 +95,13 @@ int kmt_view_init(struct kmt_view *v, const struct kmt_ask *a, const char *comma
 
 /* ---- the report ---- */
 
+static uint64_t limit_of(const struct kmt_view *v)
+{
+	if (v->ask->limit != UINT64_MAX)
+		return v->ask->limit;
+	return v->analysis->rows ? v->analysis->rows : 20;
+}
+
 static int shape(const struct kmt_view *v, struct kmt_report *r)
 {
 	const struct kmt_ask *a = v->ask;
@@ -105,7 +112,7 @@ static int shape(const struct kmt_view *v, struct kmt_report *r)
 	if (!err && a->sort && !v->analysis->own_order)
 		err = kmt_report_sort(r, a->sort);
 	if (!err)
-		kmt_report_limit(r, a->limit);
+		kmt_report_limit(r, limit_of(v));
 	if (!err && a->columns)
 		err = kmt_report_choose(r, a->columns);
 	return err;
@@ -133,6 +140,7 @@ static void ask_of(const struct kmt_view *v, const struct kmt_slabs *slabs_end,
 		.filtered = v->in_part || !kmt_filter_empty(&a->select.filter),
 		.facts = f,
 		.sort = a->sort,
+		.limit = limit_of(v),
 		.tail_percent = v->tail_percent,
 		.inverted = a->inverted,
 		.callers = a->callers,

@@ -108,13 +108,16 @@ static int tell_alloc(struct kmt_session *s, const struct kmt_event *ev, size_t 
 	return err;
 }
 
-static int tell_free(struct kmt_session *s, const struct kmt_event *ev, const struct kmt_live *l)
+/* Out of the table first: an observer sees the books as they are after the event. */
+static int end_object(struct kmt_session *s, const struct kmt_event *ev, struct kmt_live *l)
 {
 	struct kmt_object o = { .addr = l->addr, .birth_ns = l->birth_ns, .site = l->site,
 				.cpu = l->cpu };
 	int err = 0;
 
-	kmt_objects_bytes(&s->objects, l, &o.bytes_req, &o.bytes_alloc);
+	if (s->n_observers)
+		kmt_objects_bytes(&s->objects, l, &o.bytes_req, &o.bytes_alloc);
+	kmt_objects_remove(&s->objects, l);
 
 	for (size_t i = 0; !err && i < s->n_observers; i++)
 		if (s->observers[i].ops->on_free)
@@ -212,16 +215,12 @@ static struct kmt_site *take_away(struct kmt_session *s, const struct kmt_live *
 static int close_untraced(struct kmt_session *s, const struct kmt_event *ev)
 {
 	struct kmt_live *old = kmt_objects_find(&s->objects, kmt_object_layer(ev->type), ev->addr);
-	int err = 0;
 
 	if (!old)
 		return 0;
 	take_away(s, old)->counts.untraced_frees++;
 	s->untraced_frees++;
-	if (s->n_observers)
-		err = tell_free(s, ev, old);
-	kmt_objects_remove(&s->objects, old);
-	return err;
+	return end_object(s, ev, old);
 }
 
 static void track(struct kmt_session *s, const struct kmt_event *ev, size_t i)
@@ -340,10 +339,7 @@ static int on_free(struct kmt_session *s, const struct kmt_event *ev)
 		if (age < s->opts.temporary_ns)
 			site->counts.temporary++;
 	}
-	if (s->n_observers)
-		err = tell_free(s, ev, o);
-	kmt_objects_remove(&s->objects, o);
-	return err;
+	return end_object(s, ev, o);
 }
 
 static int on_event(void *ctx, const struct kmt_event *ev)

@@ -88,6 +88,7 @@ static void put_value(struct kmt_buf *b, enum kmt_unit unit, const struct kmt_ce
 		put_list(b, c->text);
 		break;
 	case KMT_UNIT_PERCENT:
+	case KMT_UNIT_BAR:
 		put_percent(b, c->d);
 		break;
 	case KMT_UNIT_ADDR:

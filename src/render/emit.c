@@ -57,7 +57,8 @@ bool kmt_emit_hundredths(double d, int64_t *ret)
 
 static bool is_number(const struct kmt_field *f)
 {
-	return !kmt_unit_is_text(f->unit) && f->unit != KMT_UNIT_PERCENT && !f->cell.is_null;
+	return !kmt_unit_is_text(f->unit) && f->unit != KMT_UNIT_PERCENT &&
+	       f->unit != KMT_UNIT_BAR && !f->cell.is_null;
 }
 
 static bool is_loss_reason(const struct kmt_field *f)

@@ -93,6 +93,7 @@ static json_t *cell_value(enum kmt_unit unit, const struct kmt_cell *c)
 	case KMT_UNIT_LIST:
 		return list_value(c->text);
 	case KMT_UNIT_PERCENT:
+	case KMT_UNIT_BAR:
 		return percent_value(c->d);
 	case KMT_UNIT_ADDR:
 		return json_string(kmt_fmt_addr(out, (uint64_t)c->i));

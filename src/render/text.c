@@ -18,6 +18,7 @@
 #define WIDTH		80
 #define GAP		2	/* blanks between a title, its value and the next field */
 #define DETAIL_INDENT	4
+#define BAR_WIDTH	20
 
 #define ALARM_ON	"\033[1;7m"
 #define ALARM_OFF	"\033[0m"
@@ -58,6 +59,17 @@ static void put_list(struct kmt_buf *b, const char *text)
 	}
 }
 
+/* As many characters of BAR_WIDTH as hundredths; what is not nothing has one at least. */
+static void put_bar(struct kmt_buf *b, double percent)
+{
+	double n = percent * BAR_WIDTH / 100;
+
+	if (!(n > 0))
+		return;
+	for (int i = 0; i < BAR_WIDTH && (!i || n >= i + 0.5); i++)
+		kmt_buf_puts(b, "#");
+}
+
 static void put_number(struct kmt_buf *b, enum kmt_unit unit, const struct kmt_cell *c,
 		       bool exact)
 {
@@ -75,6 +87,9 @@ static void put_number(struct kmt_buf *b, enum kmt_unit unit, const struct kmt_c
 		break;
 	case KMT_UNIT_PERCENT:
 		kmt_buf_puts(b, kmt_fmt_percent(out, c->d));
+		break;
+	case KMT_UNIT_BAR:
+		put_bar(b, c->d);
 		break;
 	case KMT_UNIT_NS:
 		if (c->i < 0)
@@ -227,7 +242,8 @@ static int add_columns(const struct text *t, const struct kmt_layout *l, struct 
 			continue;
 		put_title(t, l->v[i].index, &title, &width);
 		if (title.error || !scols_table_new_column(tb, kmt_buf_str(&title), 0,
-					kmt_unit_is_text(unit) ? 0 : SCOLS_FL_RIGHT))
+					kmt_unit_is_text(unit) || unit == KMT_UNIT_BAR ?
+					0 : SCOLS_FL_RIGHT))
 			return -ENOMEM;
 	}
 	return 0;

@@ -22,6 +22,7 @@ enum kmt_unit {
 	KMT_UNIT_COUNT,
 	KMT_UNIT_BYTES,
 	KMT_UNIT_PERCENT,
+	KMT_UNIT_BAR,		/* a percentage that text draws */
 	KMT_UNIT_NS,		/* duration */
 	KMT_UNIT_ADDR,		/* JSON: hex string */
 	KMT_UNIT_BYTES_PER_S,
@@ -31,7 +32,7 @@ enum kmt_unit {
 struct kmt_cell {
 	bool	is_null;	/* unknown: "-" in text, null in JSON, empty in CSV */
 	int64_t	i;		/* COUNT, BYTES, NS, ADDR (as uint64_t), *_PER_S */
-	double	d;		/* PERCENT */
+	double	d;		/* PERCENT, BAR */
 	char	*text;		/* TEXT, LIST: owned by the report */
 };
 

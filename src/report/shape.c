@@ -87,6 +87,7 @@ static int parse_value(struct filter *f, const char *s, const char *what)
 	case KMT_UNIT_ADDR:
 		return parse_addr(s, what, &f->i);
 	case KMT_UNIT_PERCENT:
+	case KMT_UNIT_BAR:
 		err = kmt_parse_decimal(s, what, &f->d);
 		if (minus)
 			f->d = -f->d;
@@ -158,6 +159,7 @@ static int compare_cells(const struct kmt_cell *a, const struct kmt_cell *b, enu
 	case KMT_UNIT_LIST:
 		return strcmp(a->text, b->text);
 	case KMT_UNIT_PERCENT:
+	case KMT_UNIT_BAR:
 		return (a->d > b->d) - (a->d < b->d);
 	case KMT_UNIT_ADDR:
 		return ((uint64_t)a->i > (uint64_t)b->i) - ((uint64_t)a->i < (uint64_t)b->i);

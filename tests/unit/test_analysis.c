@@ -579,6 +579,7 @@ static void test_width(void **state)
 		[KMT_UNIT_TEXT] = 12, [KMT_UNIT_LIST] = 20, [KMT_UNIT_COUNT] = 8,
 		[KMT_UNIT_BYTES] = 9, [KMT_UNIT_PERCENT] = 6, [KMT_UNIT_NS] = 7,
 		[KMT_UNIT_ADDR] = 18, [KMT_UNIT_BYTES_PER_S] = 12, [KMT_UNIT_COUNT_PER_S] = 10,
+		[KMT_UNIT_BAR] = 20,
 	};
 	struct world w;
 

@@ -616,6 +616,35 @@ static void test_write_errors(void **state)
 	kmt_report_free(r);
 }
 
+/* 20 characters are 100 percent, 2.5 are half a one; what is more than nothing is seen. */
+static void test_bar(void **state)
+{
+	static const struct kmt_column bar[] = { { "live_percent", "BAR", KMT_UNIT_BAR, false, true } };
+	static const double v[] = { 0, 0.01, 7.4, 7.6, 50, 100, 1000 };
+	static const char *const want[] = { "", "#", "#", "##", "##########",
+					    "####################", "####################" };
+	struct kmt_report *r;
+	char *text, *rest, *line;
+
+	assert_int_equal(kmt_report_new("report", "timeline", bar, 1, &r), 0);
+	for (int i = 0; i < 7; i++)
+		kmt_cell_percent(&kmt_report_row(r)->cells[0], v[i]);
+	rest = text = render("text", r);
+	assert_string_equal(strsep(&rest, "\n"), "BAR");
+	for (int i = 0; i < 7; i++) {
+		line = strsep(&rest, "\n");
+		assert_int_equal(strspn(line, "#"), strlen(want[i]));
+	}
+	free(text);
+	text = render("csv", r);
+	assert_non_null(strstr(text, "\r\n7.40,"));
+	free(text);
+	text = render("json", r);
+	assert_non_null(strstr(text, "\"live_percent\":7.6"));
+	free(text);
+	kmt_report_free(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -639,6 +668,7 @@ int main(void)
 		cmocka_unit_test(test_loss_total),
 		cmocka_unit_test(test_long_reports),
 		cmocka_unit_test(test_write_errors),
+		cmocka_unit_test(test_bar),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,6 +20,9 @@
 #include "symbol/slabs.h"
 #include "symbol/symbols.h"
 
+/* no test needs all of it */
+#pragma GCC diagnostic ignored "-Wunused-function"
+
 /* ---- the world: symbols, two looks at slabinfo -------------------------------- */
 
 #define LOAD_MSG	UINT64_C(0xffffffff81000110)	/* load_msg+0x10 */

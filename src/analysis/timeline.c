@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How the footprint went over time. The time is cut into slots; when they are
+ * all used, two become one and each is twice as long, so that a run of any
+ * length takes the same memory:
+ *
+ *   | a | b | c | d |   ──►   |  a+b  |  c+d  |       |       |
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/analysis.h"
+#include "analysis/columns.h"
+#include "analysis/own_rows.h"
+#include "analysis/summary.h"
+#include "base/err.h"
+#include "core/event.h"
+#include "core/observer.h"
+#include "core/sat.h"
+#include "core/session.h"
+
+extern const struct kmt_analysis kmt_analysis_timeline;
+
+#define SLOTS		60		/* as many lines */
+#define EVENTS_SLOT_NS	1000000ull	/* the shortest */
+#define COUNTED_SLOT_NS	100000000ull	/* counts are read ten times a second */
+
+struct flow {
+	uint64_t allocs, frees, bytes_allocated, bytes_freed;
+};
+
+struct slot {
+	struct flow flow;
+	uint64_t live_bytes, live_objects;	/* at its end */
+	uint64_t peak_bytes;			/* in it */
+	bool seen;				/* something happened: else as before */
+};
+
+struct state {
+	struct slot v[SLOTS];
+	bool started;
+	uint64_t start_ns, width_ns, now_ns;
+	struct flow counted;		/* at the last snapshot */
+};
+
+static void add_flow(struct flow *to, const struct flow *f)
+{
+	to->allocs = kmt_sat_add(to->allocs, f->allocs);
+	to->frees = kmt_sat_add(to->frees, f->frees);
+	to->bytes_allocated = kmt_sat_add(to->bytes_allocated, f->bytes_allocated);
+	to->bytes_freed = kmt_sat_add(to->bytes_freed, f->bytes_freed);
+}
+
+static struct flow sub_flow(const struct flow *f, const struct flow *since)
+{
+	return (struct flow){
+		.allocs = kmt_sat_sub(f->allocs, since->allocs),
+		.frees = kmt_sat_sub(f->frees, since->frees),
+		.bytes_allocated = kmt_sat_sub(f->bytes_allocated, since->bytes_allocated),
+		.bytes_freed = kmt_sat_sub(f->bytes_freed, since->bytes_freed),
+	};
+}
+
+static struct slot join(const struct slot *a, const struct slot *b)
+{
+	struct slot sum = b->seen ? *b : *a;
+
+	sum.flow = a->flow;
+	add_flow(&sum.flow, &b->flow);
+	sum.peak_bytes = a->peak_bytes > b->peak_bytes ? a->peak_bytes : b->peak_bytes;
+	return sum;
+}
+
+/* The slot of a time that is not before the last one. */
+static struct slot *slot_at(struct state *st, uint64_t ns)
+{
+	while ((ns - st->start_ns) / st->width_ns >= SLOTS) {
+		for (int i = 0; i < SLOTS / 2; i++)
+			st->v[i] = join(&st->v[2 * i], &st->v[2 * i + 1]);
+		memset(st->v + SLOTS / 2, 0, sizeof(*st->v) * (SLOTS / 2));
+		st->width_ns *= 2;
+	}
+	return &st->v[(ns - st->start_ns) / st->width_ns];
+}
+
+/*
+ * The session's time never goes back, so neither do the slots. Before any time is
+ * known there is nowhere to put anything.
+ */
+static struct slot *slot_now(struct state *st, const struct kmt_session *s, uint64_t width_ns)
+{
+	uint64_t now = kmt_session_now(s);
+
+	if (!now)
+		return NULL;
+	if (!st->started) {
+		st->started = true;
+		st->start_ns = now;
+		st->width_ns = width_ns;
+	}
+	st->now_ns = now;
+	return slot_at(st, now);
+}
+
+static void see_live(struct slot *slot, const struct kmt_session *s)
+{
+	kmt_session_live(s, &slot->live_bytes, &slot->live_objects);
+	if (slot->live_bytes > slot->peak_bytes)
+		slot->peak_bytes = slot->live_bytes;
+	slot->seen = true;
+}
+
+static int on_alloc(void *state, const struct kmt_session *s, const struct kmt_event *ev,
+		    size_t site)
+{
+	const struct flow f = { .allocs = 1, .bytes_allocated = ev->bytes_alloc };
+	struct slot *slot = slot_now(state, s, EVENTS_SLOT_NS);
+
+	if (!slot)
+		return 0;
+	add_flow(&slot->flow, &f);
+	see_live(slot, s);
+	return 0;
+}
+
+static int on_free(void *state, const struct kmt_session *s, const struct kmt_event *ev,
+		   const struct kmt_object *o)
+{
+	const struct flow f = { .frees = 1, .bytes_freed = o->bytes_alloc };
+	struct slot *slot = slot_now(state, s, EVENTS_SLOT_NS);
+
+	if (!slot)
+		return 0;
+	add_flow(&slot->flow, &f);
+	see_live(slot, s);
+	return 0;
+}
+
+/* What had been counted by the last snapshot belongs to the time since the one before. */
+static int on_snapshot(void *state, const struct kmt_session *s)
+{
+	struct state *st = state;
+	struct slot *slot = slot_now(st, s, COUNTED_SLOT_NS);
+	struct kmt_counts c;
+	struct flow f, gone;
+
+	if (!slot)
+		return 0;
+	kmt_session_total(s, &c);
+	f = (struct flow){ .allocs = c.allocs,
+			   .frees = kmt_sat_add(c.frees, c.untraced_frees),
+			   .bytes_allocated = c.bytes_alloc, .bytes_freed = c.bytes_alloc_freed };
+	gone = sub_flow(&f, &st->counted);
+	add_flow(&slot->flow, &gone);
+	see_live(slot, s);
+	st->counted = f;
+	return 0;
+}
+
+static const struct kmt_observer observer = {
+	.state_size = sizeof(struct state),
+	.on_alloc = on_alloc,
+	.on_free = on_free,
+	.on_snapshot = on_snapshot,
+};
+
+/* ---- the view ---- */
+
+enum { AT, LENGTH, LIVE, OBJS, ALLOCS_S, FREES_S, ALLOCS, FREES, ALLOCATED, FREED, PEAK, BAR };
+
+static const struct kmt_column columns[] = {
+	[AT]	    = { "at_ns", "AT", KMT_UNIT_NS, KMT_SHOWN, false },
+	[LENGTH]    = { "slot_ns", "SLOT", KMT_UNIT_NS, KMT_HIDDEN, false },
+	[LIVE]	    = { "live_bytes_allocated", "LIVE", KMT_UNIT_BYTES, KMT_SHOWN, false },
+	[OBJS]	    = { "live_objects", "OBJS", KMT_UNIT_COUNT, KMT_SHOWN, false },
+	[ALLOCS_S]  = { "allocs_per_s", "ALLOCS/S", KMT_UNIT_COUNT_PER_S, KMT_SHOWN, false },
+	[FREES_S]   = { "frees_per_s", "FREES/S", KMT_UNIT_COUNT_PER_S, KMT_SHOWN, false },
+	[ALLOCS]    = { "allocs", "ALLOCS", KMT_UNIT_COUNT, KMT_HIDDEN, false },
+	[FREES]	    = { "frees", "FREES", KMT_UNIT_COUNT, KMT_HIDDEN, false },
+	[ALLOCATED] = { "bytes_allocated", "GIVEN", KMT_UNIT_BYTES, KMT_HIDDEN, false },
+	[FREED]	    = { "bytes_freed", "FREED", KMT_UNIT_BYTES, KMT_HIDDEN, false },
+	[PEAK]	    = { "peak_bytes_allocated", "PEAK", KMT_UNIT_BYTES, KMT_HIDDEN, false },
+	[BAR]	    = { "live_percent", "LIVE OF PEAK", KMT_UNIT_BAR, KMT_SHOWN, true },
+};
+
+/* The last slot is as long as time went on in it. */
+static uint64_t length_of(const struct state *st, size_t i)
+{
+	uint64_t in = kmt_sat_sub(st->now_ns, st->start_ns) - i * st->width_ns;
+
+	return in < st->width_ns ? in : st->width_ns;
+}
+
+static void put_rate(struct kmt_cell *cell, uint64_t n, uint64_t ns)
+{
+	unsigned __int128 per_s = (unsigned __int128)n * 1000000000;
+
+	if (!ns)
+		return;
+	per_s /= ns;
+	kmt_cell_int(cell, per_s > INT64_MAX ? INT64_MAX : (int64_t)per_s);
+}
+
+static int add_slot(const struct state *st, size_t i, const struct slot *slot, bool objects,
+		    uint64_t highest, struct kmt_report *r)
+{
+	struct kmt_row *row = kmt_report_row(r);
+	uint64_t length = length_of(st, i);
+
+	if (!row)
+		return -ENOMEM;
+	kmt_cell_int(&row->cells[AT], kmt_cell_value(i * st->width_ns));
+	kmt_cell_int(&row->cells[LENGTH], kmt_cell_value(length));
+	put_rate(&row->cells[ALLOCS_S], slot->flow.allocs, length);
+	kmt_cell_int(&row->cells[ALLOCS], kmt_cell_value(slot->flow.allocs));
+	kmt_cell_int(&row->cells[ALLOCATED], kmt_cell_value(slot->flow.bytes_allocated));
+	if (!objects)
+		return 0;
+	put_rate(&row->cells[FREES_S], slot->flow.frees, length);
+	kmt_cell_int(&row->cells[FREES], kmt_cell_value(slot->flow.frees));
+	kmt_cell_int(&row->cells[FREED], kmt_cell_value(slot->flow.bytes_freed));
+	kmt_cell_int(&row->cells[LIVE], kmt_cell_value(slot->live_bytes));
+	kmt_cell_int(&row->cells[OBJS], kmt_cell_value(slot->live_objects));
+	kmt_cell_int(&row->cells[PEAK], kmt_cell_value(slot->peak_bytes));
+	if (highest)
+		kmt_cell_percent(&row->cells[BAR],
+				 100.0 * (double)slot->live_bytes / (double)highest);
+	return 0;
+}
+
+static int add_rows(const struct kmt_analysis_in *in, struct kmt_report *r)
+{
+	const struct state *st = kmt_session_observed(in->session, &observer);
+	bool objects = kmt_session_has_objects(in->session);
+	uint64_t highest = 0, last;
+	struct slot slot = { 0 };
+	int err = 0;
+
+	if (!st || !st->started)
+		return kmt_session_n_sites(in->session) && st ?
+		       kmt_report_note(r, "the events have no times, so there is no order in time "
+				       "to show") : 0;
+	last = (st->now_ns - st->start_ns) / st->width_ns;
+	for (size_t i = 0; i <= last; i++)
+		if (st->v[i].peak_bytes > highest)
+			highest = st->v[i].peak_bytes;
+	for (size_t i = 0; i <= last && !err; i++) {
+		if (st->v[i].seen) {
+			slot = st->v[i];
+		} else {
+			/* nothing happened: what was live still is */
+			slot.flow = (struct flow){ 0 };
+			slot.peak_bytes = slot.live_bytes;
+		}
+		err = add_slot(st, i, &slot, objects, highest, r);
+	}
+	return err;
+}
+
+static int run(const struct kmt_analysis_in *in, struct kmt_report **ret_report)
+{
+	static const struct kmt_own_view view = {
+		.name = "timeline", .columns = columns, .n_columns = KMT_N(columns),
+		.add_rows = add_rows,
+	};
+
+	return kmt_own_rows_run(in, &view, ret_report);
+}
+
+const struct kmt_analysis kmt_analysis_timeline = {
+	.name = "timeline",
+	.help = "how the footprint went over time",
+	.rows = SLOTS,
+	.observer = &observer,
+	.run = run,
+};

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The views that watch the run: peak and timeline against hand calculations, and
+ * against a slow model that copies everything at every event.
+ */
+#include "unit/world.h"
+
+#include <stdlib.h>
+
+#include "unit/model.h"
+#include "unit/stream.h"
+
+#include "analysis/analysis.h"
+#include "base/fmt.h"
+#include "core/snapshot.h"
+
+#define MS	UINT64_C(1000000)
+
+static void watch(struct world *w, struct kmt_session_opts opts, const char *view)
+{
+	open_world(w, opts);
+	assert_int_equal(kmt_session_observe(w->session, kmt_analysis_find(view)->observer), 0);
+}
+
+/* ---- by hand ------------------------------------------------------------------- */
+
+/*
+ *	 live of	mas_alloc  load_msg	sum
+ *	 1.0 s		      256	  0	256
+ *	 1.1 s		      256      2048    2304
+ *	 1.2 s			0      2048    2048
+ *	 1.3 s			0      4096    4096	the peak
+ *	 1.4 s			0      2048    2048
+ *	 1.5 s		      256      2048    2304
+ */
+static void test_peak(void **state)
+{
+	struct world w;
+
+	watch(&w, (struct kmt_session_opts){ 0 }, "peak");
+	alloc(&w, MAS_ALLOC, "maple_node", 0x1000, 200, 256, 1000 * MS);
+	alloc(&w, LOAD_MSG, "kmalloc-cg-2k", 0x2000, 1048, 2048, 1100 * MS);
+	release(&w, 0x1000, 0, 1200 * MS);
+	alloc(&w, LOAD_MSG, "kmalloc-cg-2k", 0x3000, 1048, 2048, 1300 * MS);
+	release(&w, 0x3000, 0, 1400 * MS);
+	alloc(&w, MAS_ALLOC, "maple_node", 0x4000, 200, 256, 1500 * MS);
+	run(&w, "peak");
+	assert_int_equal(w.r->n_rows, 1);
+	is_text(&w, 0, "site", "load_msg+0x10");
+	is_int(&w, 0, "at_peak_bytes_allocated", 4096);
+	is_int(&w, 0, "at_peak_bytes_requested", 2096);
+	is_int(&w, 0, "at_peak_objects", 2);
+	is_int(&w, 0, "live_bytes_allocated", 2048);
+	assert_true(cell(&w, 0, "at_peak_percent")->d == 100.0);
+	field_is(&w.r->summary, "peak_bytes_allocated", 4096);
+	field_is(&w.r->summary, "peak_at_ns", 300 * MS);
+	/* a later peak is made of both */
+	alloc(&w, LOAD_MSG, "kmalloc-cg-2k", 0x3000, 1048, 2048, 1600 * MS);
+	run(&w, "peak");
+	assert_int_equal(w.r->n_rows, 2);
+	is_int(&w, 0, "at_peak_bytes_allocated", 4096);
+	is_int(&w, 1, "at_peak_bytes_allocated", 256);
+	field_is(&w.r->summary, "peak_at_ns", 600 * MS);
+	close_world(&w);
+}
+
+/* Sums that reach the end of 64 bits stay there. */
+static void test_peak_ends(void **state)
+{
+	struct world w;
+
+	watch(&w, (struct kmt_session_opts){ 0 }, "peak");
+	alloc(&w, LOAD_MSG, "a", 0x1000, 1, UINT64_C(1) << 32, MS);
+	alloc(&w, MAS_ALLOC, "b", 0x2000, 1, UINT64_C(1) << 63, MS);
+	alloc(&w, IN_MODULE, "c", 0x3000, 1, UINT64_C(1) << 63, MS);
+	run(&w, "peak");
+	assert_int_equal(w.r->n_rows, 3);
+	is_int(&w, 0, "at_peak_bytes_allocated", INT64_MAX);
+	is_int(&w, 1, "at_peak_bytes_allocated", INT64_MAX);
+	is_int(&w, 2, "at_peak_bytes_allocated", INT64_C(1) << 32);
+	close_world(&w);
+}
+
+static void snapshot(struct world *w, uint64_t now, uint64_t allocs1, uint64_t frees1,
+		     uint64_t allocs2, uint64_t frees2)
+{
+	const struct kmt_snap_site sites[] = {
+		{ .key = { .type = KMT_TYPE_CACHE, .call_site = LOAD_MSG, .cache = "a", .size = 100 },
+		  .counts = { .allocs = allocs1, .frees = frees1, .bytes_req = allocs1 * 90,
+			      .bytes_alloc = allocs1 * 100, .bytes_req_freed = frees1 * 90,
+			      .bytes_alloc_freed = frees1 * 100 }, .index = 0 },
+		{ .key = { .type = KMT_TYPE_CACHE, .call_site = MAS_ALLOC, .cache = "b", .size = 10 },
+		  .counts = { .allocs = allocs2, .frees = frees2, .bytes_req = allocs2 * 10,
+			      .bytes_alloc = allocs2 * 10, .bytes_req_freed = frees2 * 10,
+			      .bytes_alloc_freed = frees2 * 10 }, .index = 1 },
+	};
+	const struct kmt_snapshot snap = { .now_ns = now, .sites = sites, .n_sites = 2 };
+
+	assert_int_equal(w->sink.snapshot(w->sink.ctx, &snap), 0);
+}
+
+/* Counted: what each held at the reading whose sum was the highest. */
+static void test_peak_counted(void **state)
+{
+	struct world w;
+
+	watch(&w, (struct kmt_session_opts){ 0 }, "peak");
+	snapshot(&w, 1000 * MS, 10, 0, 0, 0);		/* 1000 + 0 */
+	snapshot(&w, 1100 * MS, 20, 8, 50, 0);		/* 1200 + 500: the peak */
+	snapshot(&w, 1200 * MS, 30, 14, 60, 55);	/* 1600 + 50 */
+	run(&w, "peak");
+	assert_int_equal(w.r->n_rows, 2);
+	is_int(&w, 0, "at_peak_bytes_allocated", 1200);
+	is_int(&w, 0, "at_peak_bytes_requested", 1080);
+	is_int(&w, 0, "at_peak_objects", 12);
+	is_int(&w, 1, "at_peak_bytes_allocated", 500);
+	field_is(&w.r->summary, "peak_at_ns", 100 * MS);
+	close_world(&w);
+}
+
+/* Slots of a millisecond from the first event on; then of two, of four, ... */
+static void test_timeline(void **state)
+{
+	struct world w;
+
+	watch(&w, (struct kmt_session_opts){ 0 }, "timeline");
+	alloc(&w, LOAD_MSG, "a", 0x1000, 90, 100, 5 * MS);
+	alloc(&w, LOAD_MSG, "a", 0x2000, 90, 100, 5 * MS + 500000);
+	release(&w, 0x1000, 0, 8 * MS);
+	run(&w, "timeline");
+	assert_int_equal(w.r->n_rows, 4);
+	is_int(&w, 0, "at_ns", 0);
+	is_int(&w, 0, "allocs", 2);
+	is_int(&w, 0, "allocs_per_s", 2000);
+	is_int(&w, 0, "live_bytes_allocated", 200);
+	is_int(&w, 0, "live_objects", 2);
+	is_int(&w, 1, "at_ns", 1 * MS);
+	is_int(&w, 1, "allocs", 0);
+	is_int(&w, 1, "live_bytes_allocated", 200);
+	is_int(&w, 3, "frees", 1);
+	is_int(&w, 3, "bytes_freed", 100);
+	is_int(&w, 3, "live_bytes_allocated", 100);
+	is_int(&w, 3, "live_objects", 1);
+	is_int(&w, 3, "peak_bytes_allocated", 100);
+	assert_true(cell(&w, 3, "live_percent")->d == 50.0);
+	/* no time has passed in the last one, so there is no rate */
+	is_null(&w, 3, "frees_per_s");
+	/* 60 ms after the start the sixty of 1 ms are used up: slots of 2 ms, the 31st is there */
+	release(&w, 0x2000, 0, 65 * MS);
+	run(&w, "timeline");
+	assert_int_equal(w.r->n_rows, 31);
+	is_int(&w, 0, "allocs", 2);
+	is_int(&w, 0, "allocs_per_s", 1000);
+	is_int(&w, 1, "at_ns", 2 * MS);
+	is_int(&w, 1, "frees", 1);
+	is_int(&w, 29, "live_objects", 1);
+	is_int(&w, 30, "live_objects", 0);
+	close_world(&w);
+}
+
+static void test_timeline_counted(void **state)
+{
+	struct world w;
+
+	watch(&w, (struct kmt_session_opts){ 0 }, "timeline");
+	snapshot(&w, 1000 * MS, 10, 0, 0, 0);
+	snapshot(&w, 1100 * MS, 20, 8, 50, 0);
+	snapshot(&w, 1300 * MS, 30, 14, 60, 55);
+	run(&w, "timeline");
+	assert_int_equal(w.r->n_rows, 4);
+	is_int(&w, 0, "allocs", 10);
+	is_int(&w, 1, "allocs", 60);
+	is_int(&w, 1, "allocs_per_s", 600);
+	is_int(&w, 2, "allocs", 0);
+	is_int(&w, 3, "allocs", 20);
+	/* without objects nothing is known of frees by site and of what is live */
+	is_null(&w, 1, "live_bytes_allocated");
+	close_world(&w);
+}
+
+static void test_no_times(void **state)
+{
+	struct kmt_event ev = { .op = KMT_OP_ALLOC, .addr = 0x1000, .bytes_alloc = 8 };
+	struct world w;
+
+	watch(&w, (struct kmt_session_opts){ 0 }, "timeline");
+	assert_int_equal(w.sink.event(w.sink.ctx, &ev), 0);
+	run(&w, "timeline");
+	assert_int_equal(w.r->n_rows, 0);
+	assert_true(has_note(&w, "no times"));
+	close_world(&w);
+}
+
+/* ---- random streams against the model ------------------------------------------- */
+
+struct held {
+	uint64_t bytes, req, objects;
+};
+
+static struct held model_held(const struct model *m, int site)
+{
+	struct held h = { 0 };
+
+	for (int i = 0; i < m->n_objects; i++) {
+		if (m->object[i].site != site)
+			continue;
+		h.bytes += m->object[i].alloc;
+		h.req += m->object[i].req;
+		h.objects++;
+	}
+	return h;
+}
+
+/* Does a row of the report show this site of the model? */
+static bool row_shows(const struct world *w, size_t row, const struct kmt_site_key *k)
+{
+	char site[KMT_FMT_LEN], cache[64] = "", type[2] = { kmt_type_letter(k->type) };
+	const struct kmt_cell *c = cell(w, row, "cache"), *size = cell(w, row, "object_size");
+
+	kmt_fmt_addr(site, k->call_site);
+	if (strcmp(cell(w, row, "site")->text, site))
+		return false;
+	if (strcmp(cell(w, row, "type")->text, type))
+		return false;
+	if (!k->cache)
+		return c->is_null && size->i == k->size;
+	snprintf(cache, sizeof(cache), "%s%s", k->cache, k->cache_inferred ? " (inferred)" : "");
+	return !c->is_null && !strcmp(c->text, cache);
+}
+
+static void compare_peak(struct world *w, const struct model *m, const struct held *at_peak)
+{
+	uint64_t sum = 0, shown = 0;
+
+	run(w, "peak");
+	for (size_t row = 0; row < w->r->n_rows; row++) {
+		struct held want = { 0 };
+
+		for (int i = 0; i < m->n_sites; i++) {
+			if (!row_shows(w, row, &m->site[i].key))
+				continue;
+			want.bytes += at_peak[i].bytes;
+			want.req += at_peak[i].req;
+			want.objects += at_peak[i].objects;
+		}
+		is_int(w, row, "at_peak_bytes_allocated", (int64_t)want.bytes);
+		is_int(w, row, "at_peak_bytes_requested", (int64_t)want.req);
+		is_int(w, row, "at_peak_objects", (int64_t)want.objects);
+		shown += want.bytes;
+	}
+	for (int i = 0; i < m->n_sites; i++)
+		sum += at_peak[i].bytes;
+	assert_true(sum == m->peak);
+	assert_true(shown == m->peak);
+}
+
+struct step {
+	uint64_t now, allocs, frees, given, freed, live, objects;
+};
+
+/* All that is cumulative in the model, and what is live. */
+static struct step model_step(const struct model *m)
+{
+	struct step st = { .now = m->now, .allocs = m->allocs, .frees = m->frees + m->untraced,
+			   .live = model_live(m, -1), .objects = m->n_objects };
+
+	for (int i = 0; i < m->n_sites; i++) {
+		st.given += m->site[i].counts.bytes_alloc;
+		st.freed += m->site[i].counts.bytes_alloc_freed;
+	}
+	return st;
+}
+
+/* Each slot looks at all steps anew. */
+static void compare_timeline(struct world *w, const struct step *v, size_t n)
+{
+	uint64_t width = MS, start = 0, last = 0;
+	size_t first = n;
+
+	/* what is before any time has no place; steps are those where something was counted */
+	for (size_t i = 1; i < n; i++) {
+		if (!v[i].now || (v[i].allocs == v[i - 1].allocs && v[i].frees == v[i - 1].frees))
+			continue;
+		first = first == n ? i : first;
+		last = v[i].now;
+	}
+	start = v[first].now;
+	while ((last - start) / width >= 60)
+		width *= 2;
+	run(w, "timeline");
+	assert_int_equal(w->r->n_rows, (last - start) / width + 1);
+	for (size_t row = 0; row < w->r->n_rows; row++) {
+		struct step sum = { 0 };
+
+		for (size_t i = first; i < n; i++) {
+			if (v[i].now > last || (v[i].now - start) / width > row)
+				break;
+			if (v[i].allocs != v[i - 1].allocs || v[i].frees != v[i - 1].frees) {
+				sum.live = v[i].live;
+				sum.objects = v[i].objects;
+			}
+			if ((v[i].now - start) / width < row)
+				continue;
+			sum.allocs += v[i].allocs - v[i - 1].allocs;
+			sum.frees += v[i].frees - v[i - 1].frees;
+			sum.given += v[i].given - v[i - 1].given;
+			sum.freed += v[i].freed - v[i - 1].freed;
+		}
+		is_int(w, row, "at_ns", (int64_t)(row * width));
+		is_int(w, row, "allocs", (int64_t)sum.allocs);
+		is_int(w, row, "frees", (int64_t)sum.frees);
+		is_int(w, row, "bytes_allocated", (int64_t)sum.given);
+		is_int(w, row, "bytes_freed", (int64_t)sum.freed);
+		is_int(w, row, "live_bytes_allocated", (int64_t)sum.live);
+		is_int(w, row, "live_objects", (int64_t)sum.objects);
+	}
+}
+
+static void run_stream(struct stream st, struct kmt_session_opts opts, size_t steps)
+{
+	struct model *m = calloc(1, sizeof(*m));
+	struct held *at_peak = calloc(MODEL_SITES, sizeof(*at_peak));
+	struct step *v = calloc(steps + 1, sizeof(*v));
+	uint64_t peak = 0;
+	struct world w;
+
+	assert_true(m && at_peak && v);
+	watch(&w, opts, "peak");
+	assert_int_equal(kmt_session_observe(w.session, kmt_analysis_find("timeline")->observer), 0);
+	w.in.symbols = NULL;
+	m->opts = opts;
+	m->opts.temporary_ns = MS;
+	m->opts.max_objects = opts.max_objects ? opts.max_objects : 1 << 20;
+	m->opts.max_sites = 1 << 20;
+	st.clock = MS;
+	for (size_t i = 0; i < steps; i++) {
+		struct kmt_event ev = next_event(&st);
+
+		ev.call_site_name = NULL;	/* rows are told apart by the address here */
+		assert_int_equal(w.sink.event(w.sink.ctx, &ev), 0);
+		model_event(m, &ev);
+		v[i + 1] = model_step(m);
+		for (int k = 0; m->peak > peak && k < m->n_sites; k++)
+			at_peak[k] = model_held(m, k);
+		peak = m->peak;
+		if (i % 977 == 0 && peak)
+			compare_peak(&w, m, at_peak);
+	}
+	compare_peak(&w, m, at_peak);
+	compare_timeline(&w, v, steps + 1);
+	assert_true(m->untraced && m->unknown && m->steps_back);
+	close_world(&w);
+	free(m);
+	free(at_peak);
+	free(v);
+}
+
+static void test_streams(void **state)
+{
+	run_stream((struct stream){ 21, 0, 60, 50, false, false }, (struct kmt_session_opts){ 0 },
+		   20000);
+	run_stream((struct stream){ 22, 0, 200, 55, false, false }, (struct kmt_session_opts){ 0 },
+		   20000);
+	run_stream((struct stream){ 23, 0, 200, 40, false, false },
+		   (struct kmt_session_opts){ .max_objects = 50 }, 20000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_peak),
+		cmocka_unit_test(test_peak_ends),
+		cmocka_unit_test(test_peak_counted),
+		cmocka_unit_test(test_timeline),
+		cmocka_unit_test(test_timeline_counted),
+		cmocka_unit_test(test_no_times),
+		cmocka_unit_test(test_streams),
+	};
+
+	return cmocka_run_group_tests(tests, make_root, remove_root);
+}
