@@ -107,7 +107,7 @@ static int set_choice(const struct kmt_option *o, const char *arg, int *field)
 	return -EINVAL;
 }
 
-static int list_add(struct kmt_strlist *l, const char *s)
+int kmt_strlist_add(struct kmt_strlist *l, const char *s)
 {
 	const char **v = reallocarray(l->v, l->n + 1, sizeof(*v));
 
@@ -143,7 +143,7 @@ static int set_value(const struct kmt_option *o, void *dest, const char *arg)
 	case KMT_OPT_CHOICE:
 		return set_choice(o, arg, field);
 	case KMT_OPT_LIST:
-		return list_add(field, arg);
+		return kmt_strlist_add(field, arg);
 	}
 	return kmt_err(-EINVAL, "--%s has no type", o->name);
 }

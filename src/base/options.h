@@ -51,6 +51,8 @@ struct kmt_buf;
 /* Append the help lines of a table: "  -n, --name=ARG  text", wrapped at 80 columns. */
 void kmt_options_help(const struct kmt_option *const *tables, struct kmt_buf *out);
 
+/* Append a borrowed string. 0 or -ENOMEM. */
+int kmt_strlist_add(struct kmt_strlist *l, const char *s);
 void kmt_strlist_done(struct kmt_strlist *l);
 
 #endif

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kmemtrace report: the views on a recording. */
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "cmd/child.h"
 #include "cmd/cmd.h"
+#include "cmd/operands.h"
 #include "cmd/view.h"
 #include "core/window.h"
 
@@ -84,33 +84,13 @@ static int run_report(struct report_opts *o)
 	return status;
 }
 
-/* FILE and VIEW may stand anywhere among the options. */
 static int parse(struct report_opts *o, int argc, char **argv, bool *ret_help)
 {
 	const char *operands[2] = { 0 };
-	size_t n = 0;
-	int next = 0;
+	int n = kmt_operands_parse(report_tables, o, argc, argv, operands, 2, ret_help);
 
-	for (;;) {
-		bool only_operands;
-
-		argv += next;
-		argc -= next;
-		argv[0] = (char *)kmt_command_report.name;	/* what an error begins with */
-		if (kmt_options_parse(report_tables, o, argc, argv, &next, ret_help))
-			return kmt_cmd_usage_error("report");
-		only_operands = next > 1 && !strcmp(argv[next - 1], "--");
-		do {
-			if (*ret_help || next >= argc)
-				goto done;
-			if (n == 2)
-				return kmt_cmd_fail(KMT_EXIT_USAGE, "report takes no argument '%s'",
-						    argv[next]);
-			operands[n++] = argv[next];
-			next += only_operands;
-		} while (only_operands);
-	}
-done:
+	if (n < 0)
+		return KMT_EXIT_USAGE;
 	o->ask.select.from = operands[0];
 	if (operands[1])
 		o->ask.by = operands[1];

@@ -188,7 +188,19 @@ static int render(struct kmt_view *v, const struct kmt_report *r,
 	return kmt_output_flush(&v->out);
 }
 
-int kmt_view_print(struct kmt_view *v, uint64_t interval_ns)
+int kmt_view_report(struct kmt_view *v, uint64_t interval_ns, struct kmt_report **ret_report)
+{
+	struct kmt_slabs *slabs_end = NULL;
+	int err;
+
+	if (!v->ask->select.from)
+		kmt_slabs_load(NULL, &slabs_end);
+	err = make_report(v, slabs_end, interval_ns, ret_report);
+	kmt_slabs_free(slabs_end);
+	return err;
+}
+
+int kmt_view_show(struct kmt_view *v, const struct kmt_report *r)
 {
 	const struct kmt_render_opts opts = {
 		.exact_bytes = v->ask->bytes,
@@ -197,18 +209,19 @@ int kmt_view_print(struct kmt_view *v, uint64_t interval_ns)
 		.width = kmt_cmd_width(),
 		.first = !v->printed,
 	};
-	struct kmt_slabs *slabs_end = NULL;
-	struct kmt_report *r = NULL;
-	int err;
 
-	if (!v->ask->select.from)
-		kmt_slabs_load(NULL, &slabs_end);
-	err = make_report(v, slabs_end, interval_ns, &r);
-	if (!err)
-		err = render(v, r, &opts);
 	v->printed = true;
+	return render(v, r, &opts);
+}
+
+int kmt_view_print(struct kmt_view *v, uint64_t interval_ns)
+{
+	struct kmt_report *r = NULL;
+	int err = kmt_view_report(v, interval_ns, &r);
+
+	if (!err)
+		err = kmt_view_show(v, r);
 	kmt_report_free(r);
-	kmt_slabs_free(slabs_end);
 	return err;
 }
 
@@ -295,25 +308,31 @@ static uint64_t events_of(const struct kmt_view *v)
 	return q.events;
 }
 
-int kmt_view_file(struct kmt_view *v, const struct kmt_sink *sink, struct kmt_run *run)
+int kmt_view_read(struct kmt_view *v, const struct kmt_sink *sink, struct kmt_run *run)
 {
-	char fault[512] = "";
-	int err = kmt_feed_file(&v->ask->select, sink ? sink : &v->sink, run), res;
+	int err = kmt_feed_file(&v->ask->select, sink ? sink : &v->sink, run);
 
 	if (err && err != -EINTR) {
-		snprintf(fault, sizeof(fault), "%s", kmt_err_text());
+		snprintf(v->fault, sizeof(v->fault), "%s", kmt_err_text());
 		/* short of memory, or nothing to report */
 		if (err == -ENOMEM || !events_of(v))
-			return kmt_cmd_fail(KMT_EXIT_INPUT, "%s", fault);
+			return err;
 	}
-	res = kmt_view_update(v);
-	if (!res)
-		res = kmt_view_print(v, 0);
-	if (fault[0])
-		return kmt_cmd_fail(KMT_EXIT_INPUT, "%s", fault);
-	if (err == -EINTR)
+	v->interrupted = err == -EINTR;
+	return kmt_view_update(v);
+}
+
+int kmt_view_file(struct kmt_view *v, const struct kmt_sink *sink, struct kmt_run *run)
+{
+	int err = kmt_view_read(v, sink, run);
+
+	if (!err)
+		err = kmt_view_print(v, 0);
+	if (v->fault[0])
+		return kmt_cmd_fail(KMT_EXIT_INPUT, "%s", v->fault);
+	if (v->interrupted)
 		kmt_cmd_warn("interrupted: the report is about the part that was read");
-	return kmt_view_finish(v, res, err == -EINTR ? 128 + run->signal : 0);
+	return kmt_view_finish(v, err, v->interrupted ? 128 + run->signal : 0);
 }
 
 static bool data_lost(const struct kmt_view *v)

@@ -23,6 +23,7 @@ struct kmt_ask {
 extern const struct kmt_option kmt_ask_options[];
 
 struct kmt_analysis;
+struct kmt_report;
 struct kmt_renderer;
 struct kmt_run;
 
@@ -40,6 +41,8 @@ struct kmt_view {
 	struct kmt_gfp_names *gfp_names;
 	struct kmt_output out;
 	bool printed;			/* a report came out already */
+	char fault[512];		/* why the recording could not be read to its end; "" it was */
+	bool interrupted;		/* a signal ended the reading */
 };
 
 void kmt_ask_init(struct kmt_ask *a, const char *by);
@@ -59,11 +62,20 @@ int kmt_view_session(struct kmt_view *v);
 void kmt_view_source_opts(const struct kmt_view *v, struct kmt_source_opts *ret);
 /* Take over the source's snapshot, if it counts, and its quality. */
 int kmt_view_update(struct kmt_view *v);
-/* Make and print the report; interval_ns as in kmt_analysis_in. */
+/* Make the report, shaped as was asked; interval_ns as in kmt_analysis_in. */
+int kmt_view_report(struct kmt_view *v, uint64_t interval_ns, struct kmt_report **ret_report);
+/* Print a report, this view's or one made from it. */
+int kmt_view_show(struct kmt_view *v, const struct kmt_report *r);
+/* Both. */
 int kmt_view_print(struct kmt_view *v, uint64_t interval_ns);
 /*
  * Read the whole recording of --from, with 'sink' between (NULL: straight into
- * the session), and print the report, also when a signal or a fault ends the
+ * the session). 0 when there is something to report, which 'fault' and
+ * 'interrupted' may say is only a part; else an error, also told in 'fault'.
+ */
+int kmt_view_read(struct kmt_view *v, const struct kmt_sink *sink, struct kmt_run *run);
+/*
+ * The same, and print the report, also when a signal or a fault ends the
  * reading. Returns the exit status after having told the user.
  */
 int kmt_view_file(struct kmt_view *v, const struct kmt_sink *sink, struct kmt_run *run);
