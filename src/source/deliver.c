@@ -22,11 +22,13 @@ int kmt_deliver_init(struct kmt_deliver *d, const struct kmt_source_opts *opts)
 	*d = (struct kmt_deliver){ .opts = *opts };
 	kmt_addrset_init(&d->own, OWN_MAX);
 	if (opts->want_task || opts->key == KMT_BY_TASK || kmt_select_wants_tasks(f))
-		err = kmt_tasks_new(NULL, &d->tasks);
+		/* a recording's tasks are not in this machine's /proc */
+		err = kmt_tasks_new(opts->path ? "/dev/null" : NULL, &d->tasks);
 	if (!err && !kmt_filter_empty(f))
 		err = kmt_select_new(opts, d->tasks, &d->select);
 	if (!err && (opts->want_cache || (f && (f->cache.n || f->cache_not.n)))) {
-		kmt_kmalloc_gfp_running(&d->kmalloc_gfp);
+		if (!opts->path)
+			kmt_kmalloc_gfp_running(&d->kmalloc_gfp);
 		err = kmt_kmalloc_names_new(opts->slabs, &d->kmalloc_names);
 	}
 	if (err)

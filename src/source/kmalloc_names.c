@@ -32,6 +32,13 @@ struct kmt_kmalloc_names {
 	} v[];
 };
 
+void kmt_kmalloc_gfp_from(const struct kmt_gfp_names *names, struct kmt_kmalloc_gfp *ret)
+{
+	ret->account = kmt_gfp_mask(names, "__GFP_ACCOUNT");
+	ret->reclaimable = kmt_gfp_mask(names, "__GFP_RECLAIMABLE");
+	ret->dma = kmt_gfp_mask(names, "__GFP_DMA");
+}
+
 void kmt_kmalloc_gfp_running(struct kmt_kmalloc_gfp *ret)
 {
 	struct kmt_gfp_names *names = NULL;
@@ -39,9 +46,7 @@ void kmt_kmalloc_gfp_running(struct kmt_kmalloc_gfp *ret)
 	*ret = (struct kmt_kmalloc_gfp) { 0 };
 	if (kmt_gfp_names_running(&names))
 		return;
-	ret->account = kmt_gfp_mask(names, "__GFP_ACCOUNT");
-	ret->reclaimable = kmt_gfp_mask(names, "__GFP_RECLAIMABLE");
-	ret->dma = kmt_gfp_mask(names, "__GFP_DMA");
+	kmt_kmalloc_gfp_from(names, ret);
 	kmt_gfp_names_free(names);
 }
 

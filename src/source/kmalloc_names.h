@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+struct kmt_gfp_names;
 struct kmt_slabs;
 struct kmt_kmalloc_names;
 
@@ -22,6 +23,8 @@ struct kmt_kmalloc_gfp {
 
 /* Those of the running kernel; all 0 (everything is plain) where it does not tell. */
 void kmt_kmalloc_gfp_running(struct kmt_kmalloc_gfp *ret);
+/* Those of another kernel, by its names. */
+void kmt_kmalloc_gfp_from(const struct kmt_gfp_names *names, struct kmt_kmalloc_gfp *ret);
 /* KMT_GFP_* of an allocation. */
 unsigned kmt_kmalloc_gfp_family(const struct kmt_kmalloc_gfp *g, uint64_t gfp);
 
