@@ -105,14 +105,17 @@ bench:
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/share/man/man1 \
+		$(DESTDIR)$(PREFIX)/share/man/man5 \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -m 0755 $(B)/kmemtrace $(DESTDIR)$(PREFIX)/sbin/kmemtrace
 	install -m 0644 $(wildcard docs/man/*.1) $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -m 0644 $(wildcard docs/man/*.5) $(DESTDIR)$(PREFIX)/share/man/man5/
 	install -m 0644 completions/kmemtrace $(DESTDIR)$(PREFIX)/share/bash-completion/completions/kmemtrace
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/sbin/kmemtrace \
 		$(patsubst docs/man/%,$(DESTDIR)$(PREFIX)/share/man/man1/%,$(wildcard docs/man/*.1)) \
+		$(patsubst docs/man/%,$(DESTDIR)$(PREFIX)/share/man/man5/%,$(wildcard docs/man/*.5)) \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/kmemtrace
 
 clean:

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "store/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "core/facts.h"
+#include "core/quality.h"
+#include "store/writer.h"
+#include "symbol/symbols.h"
+
+/* ---- lines "key value" ---- */
+
+static void put_str(struct kmt_buf *out, const char *key, const char *value)
+{
+	if (!value || !*value)
+		return;
+	kmt_buf_printf(out, "%s ", key);
+	kmt_buf_escape(out, value, SIZE_MAX);
+	kmt_buf_puts(out, "\n");
+}
+
+static void put_u64(struct kmt_buf *out, const char *key, uint64_t value)
+{
+	kmt_buf_printf(out, "%s %" PRIu64 "\n", key, value);
+}
+
+void kmt_text_meta(const struct kmt_writer_opts *opts, struct kmt_buf *out)
+{
+	static const struct kmt_facts unknown;
+	const struct kmt_facts *f = opts->facts ? opts->facts : &unknown;
+
+	put_str(out, "source", opts->source);
+	put_str(out, "options", opts->options);
+	put_str(out, "kernel", f->kernel);
+	put_str(out, "build_id", f->build_id);
+	put_str(out, "machine", f->machine);
+	put_str(out, "command", f->command);
+	put_str(out, "clock", f->clock);
+	put_u64(out, "start_realtime_ns", f->start_realtime_ns);
+	put_u64(out, "start_ns", f->start_ns);
+	put_u64(out, "temporary_ns", f->temporary_ns);
+	put_u64(out, "page_size", f->page_size);
+	put_u64(out, "n_cpus", f->n_cpus);
+}
+
+/* Numbers of a quality: key and place. */
+static const struct {
+	const char *key;
+	size_t at;
+} numbers[] = {
+#define ROW(field) { #field, offsetof(struct kmt_quality, field) }
+	ROW(window_ns), ROW(events), ROW(recursion_misses), ROW(frees_before_start),
+	ROW(untraced_frees), ROW(failed_allocations), ROW(null_frees), ROW(filtered), ROW(own),
+	ROW(sample_bytes), ROW(table_bytes), ROW(objects_capacity), ROW(clock_resolution_ns),
+#undef ROW
+};
+
+static uint64_t *number_at(struct kmt_quality *q, size_t i)
+{
+	return (uint64_t *)((char *)q + numbers[i].at);
+}
+
+void kmt_text_quality(const struct kmt_quality *q, const struct kmt_facts *facts,
+		      struct kmt_buf *out)
+{
+	struct kmt_quality copy = *q;
+
+	put_str(out, "source", q->source);
+	put_str(out, "mode", q->mode);
+	put_str(out, "kernel", q->kernel);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		put_u64(out, numbers[i].key, *number_at(&copy, i));
+	for (int i = 0; i < KMT_LOSS_MAX; i++)
+		put_u64(out, kmt_loss_key(i), q->lost[i]);
+	put_u64(out, "lost_unknown", q->lost_unknown);
+	if (facts)
+		put_u64(out, "end_ns", facts->end_ns);
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* What kmt_buf_escape() made; what does not fit is cut off. */
+static void unescape(const char *s, size_t len, char *to, size_t size)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len && n + 1 < size; i++) {
+		if (s[i] == '\\' && len - i >= 4 && s[i + 1] == 'x' &&
+		    hex_digit(s[i + 2]) >= 0 && hex_digit(s[i + 3]) >= 0) {
+			to[n++] = (char)(hex_digit(s[i + 2]) << 4 | hex_digit(s[i + 3]));
+			i += 3;
+		} else {
+			to[n++] = s[i];
+		}
+	}
+	to[n] = '\0';
+}
+
+struct line {
+	const char *key, *value;
+	size_t key_len, value_len;
+};
+
+/* The next line "key value" at *at; false at the end. */
+static bool next_line(const char **at, const char *end, struct line *l)
+{
+	while (*at < end) {
+		const char *p = *at, *nl = memchr(p, '\n', (size_t)(end - p));
+		const char *stop = nl ? nl : end;
+		const char *space = memchr(p, ' ', (size_t)(stop - p));
+
+		*at = nl ? nl + 1 : end;
+		if (!space)
+			continue;
+		*l = (struct line){ .key = p, .key_len = (size_t)(space - p), .value = space + 1,
+				    .value_len = (size_t)(stop - space - 1) };
+		return true;
+	}
+	return false;
+}
+
+static bool is_key(const struct line *l, const char *key)
+{
+	return strlen(key) == l->key_len && !memcmp(key, l->key, l->key_len);
+}
+
+static bool take_str(const struct line *l, const char *key, char *to, size_t size)
+{
+	if (!is_key(l, key))
+		return false;
+	unescape(l->value, l->value_len, to, size);
+	return true;
+}
+
+static uint64_t number_of(const struct line *l)
+{
+	uint64_t v = 0;
+
+	for (size_t i = 0; i < l->value_len && l->value[i] >= '0' && l->value[i] <= '9'; i++)
+		v = v * 10 + (uint64_t)(l->value[i] - '0');
+	return v;
+}
+
+#define TAKE(field) take_str(&l, #field, names->field, sizeof(names->field))
+
+void kmt_text_parse_meta(const char *text, size_t len, struct kmt_text_names *names,
+			 struct kmt_facts *facts)
+{
+	const char *at = text, *end = text + len;
+	struct line l;
+
+	while (next_line(&at, end, &l)) {
+		if (TAKE(kernel) || TAKE(build_id) || TAKE(machine) || TAKE(clock) ||
+		    TAKE(source) || TAKE(command) || TAKE(options))
+			continue;
+		if (is_key(&l, "start_realtime_ns"))
+			facts->start_realtime_ns = number_of(&l);
+		else if (is_key(&l, "start_ns"))
+			facts->start_ns = number_of(&l);
+		else if (is_key(&l, "temporary_ns"))
+			facts->temporary_ns = number_of(&l);
+		else if (is_key(&l, "page_size"))
+			facts->page_size = (uint32_t)number_of(&l);
+		else if (is_key(&l, "n_cpus"))
+			facts->n_cpus = (uint32_t)number_of(&l);
+	}
+	facts->kernel = names->kernel[0] ? names->kernel : NULL;
+	facts->build_id = names->build_id[0] ? names->build_id : NULL;
+	facts->machine = names->machine[0] ? names->machine : NULL;
+	facts->clock = names->clock[0] ? names->clock : NULL;
+	facts->command = names->command[0] ? names->command : NULL;
+}
+
+void kmt_text_parse_quality(const char *text, size_t len, struct kmt_quality *q,
+			    struct kmt_facts *facts)
+{
+	const char *at = text, *end = text + len;
+	struct line l;
+
+	while (next_line(&at, end, &l)) {
+		if (take_str(&l, "source", q->source, sizeof(q->source)) ||
+		    take_str(&l, "mode", q->mode, sizeof(q->mode)) ||
+		    take_str(&l, "kernel", q->kernel, sizeof(q->kernel)))
+			continue;
+		for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+			if (is_key(&l, numbers[i].key))
+				*number_at(q, i) = number_of(&l);
+		for (int i = 0; i < KMT_LOSS_MAX; i++)
+			if (is_key(&l, kmt_loss_key(i)))
+				q->lost[i] = number_of(&l);
+		if (is_key(&l, "lost_unknown"))
+			q->lost_unknown = number_of(&l);
+		else if (is_key(&l, "end_ns"))
+			facts->end_ns = number_of(&l);
+	}
+}
+
+/* ---- symbols ---- */
+
+#define SYMBOLS_MAX (4u << 20)	/* bytes of one block, and a line */
+
+struct symbols_out {
+	struct kmt_buf *out;
+	uint64_t last;		/* address of the line before */
+	uint64_t end;		/* of the function before */
+	const char *module;	/* its module */
+	bool modules;		/* this is the second round */
+	int (*put)(void *ctx, struct kmt_buf *text);
+	void *ctx;
+};
+
+static void put_symbol(struct symbols_out *so, uint64_t addr, const char *name,
+		       const char *module)
+{
+	kmt_buf_printf(so->out, "%" PRIx64 " %s", addr - so->last, name);
+	if (module)
+		kmt_buf_printf(so->out, "\t%s", module);
+	kmt_buf_puts(so->out, "\n");
+	so->last = addr;
+}
+
+static int on_symbol(void *ctx, const struct kmt_symbol *sym)
+{
+	struct symbols_out *so = ctx;
+
+	if (so->modules != (sym->module != NULL))
+		return 0;
+	if (so->out->len > SYMBOLS_MAX) {
+		int err = so->put(so->ctx, so->out);
+
+		if (err)
+			return err;
+		kmt_buf_clear(so->out);
+		so->last = 0;
+	}
+	if (so->end && so->end != sym->start && so->end > so->last)
+		put_symbol(so, so->end, "", so->module);
+	put_symbol(so, sym->start, sym->name, sym->module);
+	so->end = sym->start + sym->size;
+	so->module = sym->module;
+	return 0;
+}
+
+/* The kernel's own first, as in kallsyms: of two of one name that one is found. */
+int kmt_text_symbols(const struct kmt_symbols *s, struct kmt_buf *out,
+		     int (*put)(void *ctx, struct kmt_buf *text), void *ctx)
+{
+	struct symbols_out so = { .out = out, .put = put, .ctx = ctx };
+	int err = 0;
+
+	for (int round = 0; !err && round < 2; round++) {
+		so.modules = round;
+		err = kmt_symbols_match(s, "*", on_symbol, &so);
+		if (!err && so.end > so.last)
+			put_symbol(&so, so.end, "", so.module);
+		so.end = 0;
+	}
+	return err || !out->len ? err : put(ctx, out);
+}
+
+bool kmt_text_parse_symbols(const char *text, size_t len, struct kmt_buf *out)
+{
+	const char *at = text, *end = text + len;
+	uint64_t addr = 0;
+	struct line l;
+
+	while (next_line(&at, end, &l)) {
+		const char *tab = memchr(l.value, '\t', l.value_len);
+		size_t name_len = tab ? (size_t)(tab - l.value) : l.value_len;
+		uint64_t step = 0;
+
+		for (size_t i = 0; i < l.key_len; i++) {
+			if (hex_digit(l.key[i]) < 0 || i == 16)
+				return false;
+			step = step << 4 | (uint64_t)hex_digit(l.key[i]);
+		}
+		addr += step;
+		/* a border says where the function before it ends */
+		kmt_buf_printf(out, "%016" PRIx64 " %c ", addr, name_len ? 't' : 'a');
+		kmt_buf_add(out, name_len ? l.value : ".", name_len ? name_len : 1);
+		if (tab) {
+			kmt_buf_puts(out, "\t[");
+			kmt_buf_add(out, tab + 1, l.value_len - name_len - 1);
+			kmt_buf_puts(out, "]");
+		}
+		kmt_buf_puts(out, "\n");
+	}
+	return true;
+}
