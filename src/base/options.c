@@ -39,6 +39,20 @@ static bool has_arg(const struct kmt_option *o)
 	return o->type != KMT_OPT_FLAG && o->type != KMT_OPT_FLAG_OFF;
 }
 
+/* A row's short name, unless a row before it has the same: that one is meant then. */
+static char short_of(const struct kmt_option *const *tables, const struct kmt_option *row)
+{
+	for (size_t t = 0; tables[t]; t++) {
+		for (const struct kmt_option *o = tables[t]; o->name; o++) {
+			if (o == row)
+				return row->short_name;
+			if (o->short_name == row->short_name)
+				return 0;
+		}
+	}
+	return 0;
+}
+
 static int parser_init(struct parser *p, const struct kmt_option *const *tables,
 		       const char *command)
 {
@@ -61,7 +75,7 @@ static int parser_init(struct parser *p, const struct kmt_option *const *tables,
 				VAL_ROW + (int)p->n_rows
 			};
 			p->rows[p->n_rows++] = o;
-			if (o->short_name)
+			if (short_of(tables, o))
 				kmt_buf_printf(&shorts, "%c%s", o->short_name,
 					       has_arg(o) ? ":" : "");
 		}
@@ -238,22 +252,23 @@ int kmt_options_parse(const struct kmt_option *const *tables, void *dest, int ar
 }
 
 /* "  -n, --name=ARG" */
-static void put_names(struct kmt_buf *b, const struct kmt_option *o)
+static void put_names(struct kmt_buf *b, const struct kmt_option *o, char short_name)
 {
-	if (o->short_name)
-		kmt_buf_printf(b, "  -%c, --%s", o->short_name, o->name);
+	if (short_name)
+		kmt_buf_printf(b, "  -%c, --%s", short_name, o->name);
 	else
 		kmt_buf_printf(b, "      --%s", o->name);
 	if (has_arg(o))
 		kmt_buf_printf(b, "=%s", o->arg ? o->arg : "VALUE");
 }
 
-static void put_help(struct kmt_buf *out, const struct kmt_option *o, size_t text_column)
+static void put_help(struct kmt_buf *out, const struct kmt_option *o, char short_name,
+		     size_t text_column)
 {
 	struct kmt_buf text = { 0 };
 	size_t start = out->len, used;
 
-	put_names(out, o);
+	put_names(out, o, short_name);
 	used = out->len - start;
 	if (used + 2 > text_column) {
 		kmt_buf_puts(out, "\n");
@@ -283,7 +298,7 @@ void kmt_options_help(const struct kmt_option *const *tables, struct kmt_buf *ou
 		for (const struct kmt_option *o = tables[t]; o->name; o++) {
 			struct kmt_buf names = { 0 };
 
-			put_names(&names, o);
+			put_names(&names, o, short_of(tables, o));
 			if (names.len + 2 > text_column && names.len + 2 <= TEXT_COLUMN_MAX)
 				text_column = names.len + 2;
 			kmt_buf_done(&names);
@@ -293,8 +308,8 @@ void kmt_options_help(const struct kmt_option *const *tables, struct kmt_buf *ou
 		text_column = 14;	/* "  -h, --help" and two blanks */
 	for (size_t t = 0; tables[t]; t++)
 		for (const struct kmt_option *o = tables[t]; o->name; o++)
-			put_help(out, o, text_column);
-	put_help(out, &help, text_column);
+			put_help(out, o, short_of(tables, o), text_column);
+	put_help(out, &help, help.short_name, text_column);
 }
 
 void kmt_strlist_done(struct kmt_strlist *l)

@@ -28,7 +28,7 @@ struct kmt_strlist {
 
 struct kmt_option {
 	const char *name;	/* long name without dashes; NULL ends the table */
-	char short_name;	/* 0 = none */
+	char short_name;	/* 0 = none; of two rows with the same the first has it */
 	enum kmt_opt_type type;
 	size_t offset;		/* offsetof() in the command's struct */
 	const char *arg;	/* name of the argument in help; NULL for flags */

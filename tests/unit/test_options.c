@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -172,9 +173,32 @@ static void test_help_text(void **state)
 	kmt_buf_done(&b);
 }
 
+/* Two tables of one command both want -f: the first has it, the other keeps its long name. */
+static void test_shadowed_short(void **state)
+{
+	static const struct kmt_option front[] = {
+		ROW("from", 'f', STRING, from, "FILE", "where from"),
+		{ 0 }
+	};
+	const struct kmt_option *const both[] = { front, common, NULL };
+	char *argv[] = { A("record"), A("-f"), A("a.kmt"), A("--follow"), NULL };
+	struct opts o = { 0 };
+	struct kmt_buf b = { 0 };
+
+	assert_int_equal(kmt_options_parse(both, &o, 4, argv, &next, &help), 0);
+	assert_string_equal(o.from, "a.kmt");
+	assert_true(o.follow);
+	kmt_options_help(both, &b);
+	assert_non_null(strstr(kmt_buf_str(&b), "  -f, --from=FILE "));
+	assert_non_null(strstr(kmt_buf_str(&b), "      --follow "));
+	assert_null(strstr(kmt_buf_str(&b), "-f, --follow"));
+	kmt_buf_done(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_shadowed_short),
 		cmocka_unit_test(test_all_types),
 		cmocka_unit_test(test_stops),
 		cmocka_unit_test(test_help_seen),
