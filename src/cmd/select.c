@@ -23,7 +23,7 @@
 	  "given several times", 0, 0, NULL }
 #define KALLSYMS_ROW(what)									\
 	{ "kallsyms", 0, KMT_OPT_STRING, OFF(kallsyms), "FILE",					\
-	  "kernel symbols" what " (default: the recording's own)", 0, 0, NULL }
+	  "kernel symbols (default: the recording's own" what ")", 0, 0, NULL }
 #define STRICT_ROW										\
 	{ "strict", 0, KMT_OPT_FLAG, OFF(strict), NULL, "exit with 5 when data were lost",	\
 	  0, 0, NULL }
@@ -41,8 +41,6 @@ const struct kmt_option kmt_select_options[] = {
 	  1000000, 366 * 86400ull * SEC, NULL },
 	{ "source", 0, KMT_OPT_STRING, OFF(source_name), "NAME",
 	  "bpf or tracefs (default: the first that works here)", 0, 0, NULL },
-	{ "from", 0, KMT_OPT_STRING, OFF(from), "FILE",
-	  "read a recording instead of tracing ('-': standard input)", 0, 0, NULL },
 	FILTER_ROW,
 	{ "follow", 0, KMT_OPT_FLAG, OFF(follow), NULL,
 	  "only CMD and its children (or those of --filter tgid=N)", 0, 0, NULL },
@@ -53,14 +51,22 @@ const struct kmt_option kmt_select_options[] = {
 	  "the same as memory, in KiB", 2, 1ull << 32, NULL },
 	{ "sites", 0, KMT_OPT_U64, OFF(sites), "N", "rows of the call-site table",
 	  16, 1u << 20, NULL },
-	{ "ring", 0, KMT_OPT_SIZE, OFF(ring_bytes), "SIZE", "stream buffer for each CPU",
+	{ "buffer", 0, KMT_OPT_SIZE, OFF(buffer_bytes), "SIZE", "stream buffer for each CPU",
 	  4096, 1ull << 30, NULL },
 	{ "no-realtime", 0, KMT_OPT_FLAG_OFF, OFF(realtime), NULL,
 	  "leave the reader of the stream at normal priority", 0, 0, NULL },
 	{ "own", 0, KMT_OPT_FLAG, OFF(own), NULL,
 	  "do not leave kmemtrace's own allocations out", 0, 0, NULL },
-	KALLSYMS_ROW(" for --from"),
+	KALLSYMS_ROW(", or /proc/kallsyms"),
 	STRICT_ROW,
+	{ 0 }
+};
+
+const struct kmt_option kmt_select_from_options[] = {
+	{ "from", 0, KMT_OPT_STRING, OFF(from), "FILE",
+	  "read a recording instead of tracing ('-': standard input)", 0, 0, NULL },
+	{ "ring", 0, KMT_OPT_SIZE, OFF(buffer_bytes), "SIZE", "older name of --buffer",
+	  4096, 1ull << 30, NULL },
 	{ 0 }
 };
 
@@ -217,7 +223,7 @@ int kmt_select_open(struct kmt_select *s, struct kmt_source_opts *opts)
 	opts->symbols = s->symbols;
 	opts->objects = s->objects;
 	opts->sites = s->sites;
-	opts->ring_bytes = s->ring_bytes;
+	opts->ring_bytes = s->buffer_bytes;
 	opts->own = s->own;
 	opts->realtime = s->realtime;
 	if (s->from)

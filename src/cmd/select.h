@@ -12,7 +12,7 @@ struct kmt_select {
 	uint64_t for_ns;
 	const char *source_name, *from, *kallsyms;
 	struct kmt_strlist filter_exprs;
-	uint64_t objects, objects_kb, sites, ring_bytes;
+	uint64_t objects, objects_kb, sites, buffer_bytes;
 	bool follow, own, strict, realtime;
 	/* made from them */
 	struct kmt_filter filter;
@@ -26,6 +26,8 @@ struct kmt_select {
 
 /* Rows for an options struct that has 'struct kmt_select select' as its FIRST member. */
 extern const struct kmt_option kmt_select_options[];
+/* More of them, for a command that reads recordings too instead of tracing. */
+extern const struct kmt_option kmt_select_from_options[];
 /* Only those that a command has use for that always reads a recording. */
 extern const struct kmt_option kmt_select_file_options[];
 

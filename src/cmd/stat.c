@@ -32,7 +32,8 @@ static const struct kmt_option stat_options[] = {
 };
 
 static const struct kmt_option *const stat_tables[] = { stat_options, kmt_ask_options,
-							kmt_select_options, NULL };
+							kmt_select_options,
+							kmt_select_from_options, NULL };
 
 extern const struct kmt_command kmt_command_stat;
 

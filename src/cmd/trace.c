@@ -57,7 +57,8 @@ static const struct kmt_option trace_options[] = {
 	{ 0 }
 };
 
-static const struct kmt_option *const trace_tables[] = { trace_options, kmt_select_options, NULL };
+static const struct kmt_option *const trace_tables[] = { trace_options, kmt_select_options,
+							 kmt_select_from_options, NULL };
 
 extern const struct kmt_command kmt_command_trace;
 

@@ -180,7 +180,7 @@ static int plan_ring(const struct kmt_source_opts *o, const struct kmt_bpf_machi
 	if (limit > KMT_RING_MAX)
 		limit = KMT_RING_MAX;
 	if (o->ring_bytes && (o->ring_bytes < m->page_size || o->ring_bytes > limit))
-		return kmt_err(-EINVAL, "--ring must be %llu to %llu KiB (for each of %u CPUs) "
+		return kmt_err(-EINVAL, "--buffer must be %llu to %llu KiB (for each of %u CPUs) "
 			       "here, not %llu bytes", (unsigned long long)m->page_size >> 10,
 			       (unsigned long long)limit >> 10, m->online_cpus,
 			       (unsigned long long)o->ring_bytes);

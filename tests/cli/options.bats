@@ -84,8 +84,9 @@ commands() {
 	refused 2 "--sites must be" trace --sites 1000000000
 	refused 2 "--objects must be" stat --objects 1
 	refused 2 "--objects-kb must be" stat --objects-kb 1
-	refused 2 "--ring must be 4K to 1G, not '3T'" trace --ring 3T
+	refused 2 "--buffer must be 4K to 1G, not '3T'" trace --buffer 3T
 	refused 2 "--ring must be 4K to 1G, not '12'" trace --ring 12
+	refused 2 "--ring must be 4K to 1G, not '12'" stat --ring 12
 	refused 2 "--min-age must be" stat --min-age 400d
 	refused 2 "--temporary must be" stat --temporary 1d
 }

@@ -50,7 +50,7 @@ three_at_once() {
 	echo 'bytes_req == 1048 || bytes_req == 100 || bytes_req == 3048' \
 		>"$INSTANCE/events/kmem/kmalloc/filter"
 	instance_on "$INSTANCE" kmalloc kfree
-	background "$KMT" trace --ring 32M >"$D/events" 2>"$D/err.trace"
+	background "$KMT" trace --buffer 32M >"$D/events" 2>"$D/err.trace"
 	local tracer=$JOB
 	wait_attached "$tracer"
 	stat_json -- bash -c run_messages

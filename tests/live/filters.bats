@@ -147,7 +147,7 @@ one_line_error() {
 	one_line_error 2 10..5 "$KMT" stat --filter size=10..5 --for 1s
 	one_line_error 2 -- "$KMT" stat --filter tgid=-1 --for 1s
 	one_line_error 2 "" "$KMT" stat --objects 99999999999999 --for 1s
-	one_line_error 2 "" "$KMT" trace --ring 1 --for 1s
+	one_line_error 2 "" "$KMT" trace --buffer 1 --for 1s
 }
 
 @test "cgroup=DIR: tasks in the group and below it, nobody else" {

@@ -47,7 +47,7 @@ storm_in_between() {
 }
 
 @test "forked storm, stalled reader: losses are told in place, events + losses = the kernel's count" {
-	storm_in_between --ring 1M
+	storm_in_between --buffer 1M
 	local events lost
 	events=$(value events)
 	lost=$(jq '[.overflow | to_entries[] | select(.key | test("ring")) | .value.events] | add // 0' "$OUT")
@@ -60,7 +60,7 @@ storm_in_between() {
 
 @test "forked storm, stalled reader: the kernel does not wait for the reader" {
 	"$LOAD/forkstorm" -t 1500 -p "$D/alone"
-	storm_in_between --ring 1M
+	storm_in_between --buffer 1M
 	# a stalled kernel would make no turns at all; a tracer costs some
 	local alone traced
 	alone=$(awk '{ print $2 }' "$D/alone")
@@ -71,7 +71,7 @@ storm_in_between() {
 
 @test "--strict: lost events give exit status 5" {
 	stalled_pipe
-	background "$KMT" trace --strict --ring 64K >"$D/pipe" 2>"$ERR"
+	background "$KMT" trace --strict --buffer 64K >"$D/pipe" 2>"$ERR"
 	local tracer=$JOB
 	wait_attached "$tracer"
 	"$LOAD/forkstorm" -t 500

@@ -78,7 +78,7 @@ wait_recording() {
 
 @test "losses stand in the stream and add up to the kernel's own count" {
 	tracefs_mount
-	background "$KMT" trace --source tracefs --ring 64K --no-realtime >"$D/events" 2>"$ERR"
+	background "$KMT" trace --source tracefs --buffer 64K --no-realtime >"$D/events" 2>"$ERR"
 	local tool=$JOB
 	wait_recording "$tool"
 	kill -STOP "$tool"
@@ -144,7 +144,7 @@ wait_recording() {
 
 @test "absurd buffer size and missing privilege: one line, exit status" {
 	local status=0
-	"$KMT" stat --source tracefs --ring 1T --for 1s >/dev/null 2>"$ERR" || status=$?
+	"$KMT" stat --source tracefs --buffer 1T --for 1s >/dev/null 2>"$ERR" || status=$?
 	expect "lines" "$(wc -l <"$ERR")" = 1
 	expect "exit status" "$status" -ge 2
 	status=0

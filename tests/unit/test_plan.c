@@ -320,9 +320,9 @@ static void test_absurd_ring(void **state)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct kmt_source_opts o = { .mode = KMT_MODE_STREAMED, .ring_bytes = bad[i] };
 
-		expect_refusal(&middle, o, "--ring", 4, 1 << 20);
+		expect_refusal(&middle, o, "--buffer", 4, 1 << 20);
 	}
-	expect_refusal(&tiny, few, "--ring", 4, 16 << 10);
+	expect_refusal(&tiny, few, "--buffer", 4, 16 << 10);
 	assert_int_equal(kmt_bpf_make_plan(&most, &middle, &p), 0);
 	assert_int_equal(p.ring_bytes, GIB);
 }
