@@ -85,7 +85,7 @@ static int nap(struct kmt_bpf *b, int ms)
 	struct timespec ts = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000l };
 	int err;
 
-	kmt_bpf_awake(b, false);
+	kmt_bpf_awake(b, b->opts.threads);
 	err = clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL);
 	kmt_bpf_awake(b, true);
 	return -err;

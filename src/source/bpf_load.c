@@ -136,6 +136,8 @@ static const char *fast_mode(uint32_t flags)
 		return "track";
 	case KMT_F_EMIT:
 		return "emit";
+	case KMT_F_COUNT | KMT_F_EMIT | KMT_F_TAIL:
+		return "record";
 	}
 	return NULL;
 }

@@ -26,7 +26,11 @@ struct kmt_source_opts {
 	const struct kmt_slabs *slabs;		/* may be NULL: no aliases */
 	uint64_t sites;			/* rows of the call-site table, 0 = default 16384 */
 	uint64_t objects;		/* rows of the object table, 0 = from the slab population */
-	bool	 no_objects;		/* do not track objects at all */
+	/*
+	 * Do not track objects at all, but for a filtered stream, whose frees
+	 * follow them. A stream then has no cache with kfree().
+	 */
+	bool	 no_objects;
 	uint64_t ring_bytes;		/* per CPU, 0 = default */
 	uint64_t temporary_ns;		/* freed sooner than this = temporary, 0 = 1 ms */
 	bool	 want_task;		/* comm in every event */
@@ -36,6 +40,7 @@ struct kmt_source_opts {
 	bool	 force_objects;		/* streamed: keep the object table although no filter needs it */
 	bool	 own;			/* do not leave kmemtrace's own events out */
 	bool	 realtime;		/* reader at SCHED_FIFO where allowed */
+	bool	 threads;		/* others of ours work while poll() sleeps */
 };
 
 struct kmt_source;

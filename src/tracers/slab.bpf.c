@@ -171,3 +171,4 @@ int kmt_cache_free_##mode(struct bpf_raw_tracepoint_args *ctx)			\
 KMT_FAST_PROGRAMS(count, KMT_F_COUNT)
 KMT_FAST_PROGRAMS(track, KMT_F_COUNT | KMT_F_TRACK)
 KMT_FAST_PROGRAMS(emit, KMT_F_EMIT)
+KMT_FAST_PROGRAMS(record, KMT_F_COUNT | KMT_F_EMIT | KMT_F_TAIL)

@@ -348,6 +348,15 @@ static void test_what_is_kept(void **state)
 	o.filter = &filter;	/* frees are shown of what was shown being allocated */
 	assert_int_equal(kmt_bpf_make_plan(&o, &middle, &p), 0);
 	assert_true(p.emit && p.count && p.track);
+	o = (struct kmt_source_opts) { .mode = KMT_MODE_STREAMED, .want_cache = true };
+	assert_int_equal(kmt_bpf_make_plan(&o, &middle, &p), 0);
+	assert_true(p.emit && p.count && p.track);	/* so that frees have a cache too */
+	o.no_objects = true;	/* a recording: who reads it knows whose the frees are */
+	assert_int_equal(kmt_bpf_make_plan(&o, &middle, &p), 0);
+	assert_true(p.emit && p.count && !p.track);
+	o.filter = &filter;
+	assert_int_equal(kmt_bpf_make_plan(&o, &middle, &p), 0);
+	assert_true(p.emit && p.count && p.track);
 	o = (struct kmt_source_opts) { .mode = KMT_MODE_STREAMED, .want_stacks = true };
 	assert_int_equal(kmt_bpf_make_plan(&o, &middle, &p), 0);
 	assert_true(p.tail);
