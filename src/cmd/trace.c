@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kmemtrace trace: the event stream as text, in the original's two forms. */
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "cmd/child.h"
 #include "cmd/cmd.h"
+#include "cmd/live.h"
 #include "cmd/output.h"
 #include "cmd/select.h"
 #include "eventfmt/eventfmt.h"
 #include "symbol/gfp.h"
 #include "symbol/nodes.h"
 
-#define SEC 1000000000ull
 #define FLUSH_BYTES (256u << 10)
-#define REALTIME_PRIORITY 1	/* the lowest: it decides what is lost, not how much it may run */
 
 struct trace_opts {
 	struct kmt_select select;	/* first: its option rows count from here */
@@ -100,81 +97,25 @@ static int on_lost(void *ctx, const struct kmt_lost *lost)
 
 /* ---- the run ---- */
 
-/* A stalled reader of ours must not cost events: what reads the rings runs first. */
-static void go_realtime(const struct trace_opts *o)
+static int on_turn(void *ctx)
 {
-	struct sched_param p = { .sched_priority = REALTIME_PRIORITY };
+	struct trace_run *run = ctx;
 
-	if (o->select.realtime && sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &p))
-		kmt_cmd_warn("no real-time priority (%s): a busy machine may lose more events",
-			     strerror(errno));
-}
-
-static void go_normal(void)
-{
-	struct sched_param p = { 0 };
-
-	sched_setscheduler(0, SCHED_OTHER, &p);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * SEC + ts.tv_nsec;
-}
-
-static int pump(struct trace_run *run, const struct kmt_sink *sink)
-{
-	struct kmt_source *src = run->o->select.source;
-	const uint64_t end = run->o->select.for_ns ? now_ns() + run->o->select.for_ns : 0;
-	int n = 0;
-
-	while (!kmt_run_over(&run->child) && !(end && now_ns() >= end)) {
-		n = src->ops->poll(src, sink, 50);
-		if (n >= 0)
-			n = kmt_output_flush(&run->out);
-		if (n < 0 && n != -EINTR)
-			return n;
-	}
-	return 0;
-}
-
-/* After the events were switched off: everything that is still buffered. */
-static int drain(struct trace_run *run, const struct kmt_sink *sink)
-{
-	struct kmt_source *src = run->o->select.source;
-	int n, err;
-
-	do {
-		n = src->ops->poll(src, sink, 0);
-		err = kmt_output_flush(&run->out);
-	} while (n > 0 && !err);
-	if (err)
-		return err;
-	return n == -ENODATA || n == -EINTR ? 0 : n < 0 ? n : 0;
+	return kmt_output_flush(&run->out);
 }
 
 static int trace_live(struct trace_run *run, char **argv, const struct kmt_sink *sink,
 		      int *ret_status)
 {
-	struct kmt_source *src = run->o->select.source;
+	const struct kmt_live live = {
+		.select = &run->o->select, .child = &run->child, .sink = sink, .turn = on_turn,
+		.ctx = run,
+	};
 	int err;
 
-	go_realtime(run->o);
-	err = src->ops->start(src);
-	if (!err && kmt_run_go(&run->child)) {
-		src->ops->stop(src);
-		*ret_status = kmt_cmd_fail(KMT_EXIT_USAGE, "cannot run '%s'", argv[0]);
-		return 0;
-	}
-	if (!err)
-		err = pump(run, sink);
-	src->ops->stop(src);
-	if (!err)
-		err = drain(run, sink);
-	go_normal();
+	kmt_live_realtime(&run->o->select);
+	err = kmt_live_run(&live, argv, ret_status);
+	kmt_live_normal();
 	return err;
 }
 
@@ -218,13 +159,7 @@ static void tell_end(struct trace_run *run)
 		kmt_cmd_warn("standard output is stalled: its reader did not take the last %llu "
 			     "bytes", (unsigned long long)run->out.dropped);
 	kmt_buf_printf(&line, "%llu events printed", (unsigned long long)run->events);
-	for (int i = 0; i < KMT_LOSS_MAX; i++)
-		if (q.lost[i] || i == KMT_LOSS_RING)
-			kmt_buf_printf(&line, ", %llu lost (%s)", (unsigned long long)q.lost[i],
-				       kmt_loss_text(i));
-	kmt_buf_printf(&line, ", %llu recursion misses, %llu null frees, %llu own, %llu filtered",
-		       (unsigned long long)q.recursion_misses, (unsigned long long)q.null_frees,
-		       (unsigned long long)q.own, (unsigned long long)q.filtered);
+	kmt_live_losses(&q, &line);
 	kmt_cmd_warn("%s", kmt_buf_str(&line));
 	kmt_buf_done(&line);
 }
