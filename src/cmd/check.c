@@ -8,7 +8,6 @@
 #include "base/err.h"
 #include "cmd/child.h"
 #include "cmd/cmd.h"
-#include "cmd/operands.h"
 #include "cmd/view.h"
 #include "cmd/watch.h"
 #include "report/report.h"
@@ -201,17 +200,16 @@ static int run(int argc, char **argv)
 	const char *file = NULL;
 	char **command = split_command(&argc, argv);
 	bool help = false;
-	int n, status;
+	size_t n = 0;
+	int status;
 
 	kmt_ask_init(&o.ask, "site");
 	o.ask.min_age_ns = SEC;
 	o.ask.limit = 0;
-	n = kmt_operands_parse(check_tables, &o, argc, argv, &file, MAX_ARGS, &help);
-	if (n < 0)
-		status = KMT_EXIT_USAGE;
-	else if (help)
+	status = kmt_cmd_parse(&kmt_command_check, &o, argc, argv, &file, MAX_ARGS, &n, &help);
+	if (help)
 		status = kmt_cmd_help(&kmt_command_check);
-	else
+	else if (!status)
 		status = check_args(&o, file, command);
 	if (!status && !help)
 		status = run_check(&o, command);

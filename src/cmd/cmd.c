@@ -73,6 +73,35 @@ int kmt_cmd_usage_error(const char *command)
 			    command);
 }
 
+int kmt_cmd_parse(const struct kmt_command *cmd, void *opts, int argc, char **argv,
+		  const char **operands, size_t max, size_t *ret_n, bool *ret_help)
+{
+	size_t n = 0;
+	int next = 0;
+
+	for (;;) {
+		bool only_operands;
+
+		argv += next;
+		argc -= next;
+		argv[0] = (char *)cmd->name;	/* what an error begins with */
+		if (kmt_options_parse(cmd->options, opts, argc, argv, &next, ret_help))
+			return kmt_cmd_usage_error(cmd->name);
+		only_operands = next > 1 && !strcmp(argv[next - 1], "--");
+		do {
+			if (*ret_help || next >= argc) {
+				*ret_n = n;
+				return 0;
+			}
+			if (n == max)
+				return kmt_cmd_fail(KMT_EXIT_USAGE, "%s takes no argument '%s'",
+						    cmd->name, argv[next]);
+			operands[n++] = argv[next];
+			next += only_operands;
+		} while (only_operands);
+	}
+}
+
 int kmt_cmd_help(const struct kmt_command *cmd)
 {
 	struct kmt_buf out = { 0 };

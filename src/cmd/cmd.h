@@ -36,6 +36,12 @@ unsigned kmt_cmd_width(void);
 bool kmt_cmd_color(void);
 /* Options failed: the stored error and how to get help; returns KMT_EXIT_USAGE. */
 int kmt_cmd_usage_error(const char *command);
+/*
+ * Options into 'opts', operands, which may stand anywhere among them, into
+ * operands[max]. Returns 0 or an exit status after having told the user.
+ */
+int kmt_cmd_parse(const struct kmt_command *cmd, void *opts, int argc, char **argv,
+		  const char **operands, size_t max, size_t *ret_n, bool *ret_help);
 /* The long options of a command, one a line. */
 int kmt_cmd_option_names(const char *command);
 /* Print the command's help to standard output; returns KMT_EXIT_OK. */

@@ -9,7 +9,6 @@
 #include "base/err.h"
 #include "cmd/child.h"
 #include "cmd/cmd.h"
-#include "cmd/operands.h"
 #include "cmd/view.h"
 #include "report/report.h"
 
@@ -190,10 +189,11 @@ static int run(int argc, char **argv)
 	struct diff_opts o = { .by = "site", .format = "text", .limit = 20 };
 	const char *files[2] = { 0 };
 	bool help = false;
-	int n = kmt_operands_parse(diff_tables, &o, argc, argv, files, 2, &help), status;
+	size_t n = 0;
+	int status = kmt_cmd_parse(&kmt_command_diff, &o, argc, argv, files, 2, &n, &help);
 
-	if (n < 0)
-		status = KMT_EXIT_USAGE;
+	if (status)
+		;
 	else if (help)
 		status = kmt_cmd_help(&kmt_command_diff);
 	else if (n < 2)

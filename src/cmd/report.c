@@ -6,7 +6,6 @@
 #include "base/err.h"
 #include "cmd/child.h"
 #include "cmd/cmd.h"
-#include "cmd/operands.h"
 #include "cmd/view.h"
 #include "core/window.h"
 
@@ -87,17 +86,16 @@ static int run_report(struct report_opts *o)
 static int parse(struct report_opts *o, int argc, char **argv, bool *ret_help)
 {
 	const char *operands[2] = { 0 };
-	int n = kmt_operands_parse(report_tables, o, argc, argv, operands, 2, ret_help);
+	size_t n = 0;
+	int status = kmt_cmd_parse(&kmt_command_report, o, argc, argv, operands, 2, &n, ret_help);
 
-	if (n < 0)
-		return KMT_EXIT_USAGE;
+	if (status || *ret_help)
+		return status;
 	o->ask.select.from = operands[0];
 	if (operands[1])
 		o->ask.by = operands[1];
-	if (!n && !*ret_help)
-		return kmt_cmd_fail(KMT_EXIT_USAGE, "report needs a FILE (see 'kmemtrace report "
+	return n ? 0 : kmt_cmd_fail(KMT_EXIT_USAGE, "report needs a FILE (see 'kmemtrace report "
 				    "--help')");
-	return 0;
 }
 
 static int run(int argc, char **argv)
