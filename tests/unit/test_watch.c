@@ -16,7 +16,7 @@
 
 #define MS	UINT64_C(1000000)
 
-static void watch(struct world *w, struct kmt_session_opts opts, const char *view)
+static void watch_with(struct world *w, struct kmt_session_opts opts, const char *view)
 {
 	open_world(w, opts);
 	assert_int_equal(kmt_session_observe(w->session, kmt_analysis_find(view)->observer), 0);
@@ -37,7 +37,7 @@ static void test_peak(void **state)
 {
 	struct world w;
 
-	watch(&w, (struct kmt_session_opts){ 0 }, "peak");
+	watch_with(&w, (struct kmt_session_opts){ 0 }, "peak");
 	alloc(&w, MAS_ALLOC, "maple_node", 0x1000, 200, 256, 1000 * MS);
 	alloc(&w, LOAD_MSG, "kmalloc-cg-2k", 0x2000, 1048, 2048, 1100 * MS);
 	release(&w, 0x1000, 0, 1200 * MS);
@@ -69,7 +69,7 @@ static void test_peak_ends(void **state)
 {
 	struct world w;
 
-	watch(&w, (struct kmt_session_opts){ 0 }, "peak");
+	watch_with(&w, (struct kmt_session_opts){ 0 }, "peak");
 	alloc(&w, LOAD_MSG, "a", 0x1000, 1, UINT64_C(1) << 32, MS);
 	alloc(&w, MAS_ALLOC, "b", 0x2000, 1, UINT64_C(1) << 63, MS);
 	alloc(&w, IN_MODULE, "c", 0x3000, 1, UINT64_C(1) << 63, MS);
@@ -104,7 +104,7 @@ static void test_peak_counted(void **state)
 {
 	struct world w;
 
-	watch(&w, (struct kmt_session_opts){ 0 }, "peak");
+	watch_with(&w, (struct kmt_session_opts){ 0 }, "peak");
 	snapshot(&w, 1000 * MS, 10, 0, 0, 0);		/* 1000 + 0 */
 	snapshot(&w, 1100 * MS, 20, 8, 50, 0);		/* 1200 + 500: the peak */
 	snapshot(&w, 1200 * MS, 30, 14, 60, 55);	/* 1600 + 50 */
@@ -123,7 +123,7 @@ static void test_timeline(void **state)
 {
 	struct world w;
 
-	watch(&w, (struct kmt_session_opts){ 0 }, "timeline");
+	watch_with(&w, (struct kmt_session_opts){ 0 }, "timeline");
 	alloc(&w, LOAD_MSG, "a", 0x1000, 90, 100, 5 * MS);
 	alloc(&w, LOAD_MSG, "a", 0x2000, 90, 100, 5 * MS + 500000);
 	release(&w, 0x1000, 0, 8 * MS);
@@ -162,7 +162,7 @@ static void test_timeline_counted(void **state)
 {
 	struct world w;
 
-	watch(&w, (struct kmt_session_opts){ 0 }, "timeline");
+	watch_with(&w, (struct kmt_session_opts){ 0 }, "timeline");
 	snapshot(&w, 1000 * MS, 10, 0, 0, 0);
 	snapshot(&w, 1100 * MS, 20, 8, 50, 0);
 	snapshot(&w, 1300 * MS, 30, 14, 60, 55);
@@ -183,7 +183,7 @@ static void test_no_times(void **state)
 	struct kmt_event ev = { .op = KMT_OP_ALLOC, .addr = 0x1000, .bytes_alloc = 8 };
 	struct world w;
 
-	watch(&w, (struct kmt_session_opts){ 0 }, "timeline");
+	watch_with(&w, (struct kmt_session_opts){ 0 }, "timeline");
 	assert_int_equal(w.sink.event(w.sink.ctx, &ev), 0);
 	run(&w, "timeline");
 	assert_int_equal(w.r->n_rows, 0);
@@ -325,7 +325,7 @@ static void run_stream(struct stream st, struct kmt_session_opts opts, size_t st
 	struct world w;
 
 	assert_true(m && at_peak && v);
-	watch(&w, opts, "peak");
+	watch_with(&w, opts, "peak");
 	assert_int_equal(kmt_session_observe(w.session, kmt_analysis_find("timeline")->observer), 0);
 	w.in.symbols = NULL;
 	m->opts = opts;
