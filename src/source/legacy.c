@@ -25,7 +25,7 @@ struct legacy {
 	bool is_ours;			/* an event or a header was found */
 	uint64_t held_back;		/* bad lines before anything was ours */
 	uint64_t lost[KMT_LOSS_MAX];
-	char first_bad[160];
+	char first_bad[104];
 	struct kmt_legacy_line line;
 	struct kmt_legacy_filter filter;
 	struct kmt_lines lines;
@@ -188,6 +188,7 @@ static void legacy_quality(struct kmt_source *src, struct kmt_quality *q)
 		q->lost[i] = l->lost[i];
 	q->lost[KMT_LOSS_OBJECTS] += l->filter.untracked;
 	q->filtered = l->filter.rejected;
+	snprintf(q->first_bad, sizeof(q->first_bad), "%s", l->first_bad);
 }
 
 const struct kmt_source_ops kmt_source_legacy = {

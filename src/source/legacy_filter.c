@@ -18,7 +18,7 @@ int kmt_legacy_filter_init(struct kmt_legacy_filter *lf, const struct kmt_filter
 	if (!f || kmt_filter_empty(f))
 		return 0;
 	if (f->n_tgid || f->cgroup || f->follow)
-		return kmt_err(-EINVAL, "kmemtrace text knows no processes and cgroups: only "
+		return kmt_err(-EINVAL, "a recording of this kind knows no processes and cgroups: only "
 			       "'pid=' and 'task=' select its tasks");
 	lf->f = f;
 	return 0;
