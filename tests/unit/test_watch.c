@@ -16,10 +16,10 @@
 
 #define MS	UINT64_C(1000000)
 
-static void watch_with(struct world *w, struct kmt_session_opts opts, const char *view)
+static void open_watched(struct world *w, struct kmt_session_opts opts, const char *view)
 {
 	open_world(w, opts);
-	assert_int_equal(kmt_session_observe(w->session, kmt_analysis_find(view)->observer), 0);
+	watch(w, view);
 }
 
 /* ---- by hand ------------------------------------------------------------------- */
@@ -37,7 +37,7 @@ static void test_peak(void **state)
 {
 	struct world w;
 
-	watch_with(&w, (struct kmt_session_opts){ 0 }, "peak");
+	open_watched(&w, (struct kmt_session_opts){ 0 }, "peak");
 	alloc(&w, MAS_ALLOC, "maple_node", 0x1000, 200, 256, 1000 * MS);
 	alloc(&w, LOAD_MSG, "kmalloc-cg-2k", 0x2000, 1048, 2048, 1100 * MS);
 	release(&w, 0x1000, 0, 1200 * MS);
@@ -69,7 +69,7 @@ static void test_peak_ends(void **state)
 {
 	struct world w;
 
-	watch_with(&w, (struct kmt_session_opts){ 0 }, "peak");
+	open_watched(&w, (struct kmt_session_opts){ 0 }, "peak");
 	alloc(&w, LOAD_MSG, "a", 0x1000, 1, UINT64_C(1) << 32, MS);
 	alloc(&w, MAS_ALLOC, "b", 0x2000, 1, UINT64_C(1) << 63, MS);
 	alloc(&w, IN_MODULE, "c", 0x3000, 1, UINT64_C(1) << 63, MS);
@@ -104,7 +104,7 @@ static void test_peak_counted(void **state)
 {
 	struct world w;
 
-	watch_with(&w, (struct kmt_session_opts){ 0 }, "peak");
+	open_watched(&w, (struct kmt_session_opts){ 0 }, "peak");
 	snapshot(&w, 1000 * MS, 10, 0, 0, 0);		/* 1000 + 0 */
 	snapshot(&w, 1100 * MS, 20, 8, 50, 0);		/* 1200 + 500: the peak */
 	snapshot(&w, 1200 * MS, 30, 14, 60, 55);	/* 1600 + 50 */
@@ -123,7 +123,7 @@ static void test_timeline(void **state)
 {
 	struct world w;
 
-	watch_with(&w, (struct kmt_session_opts){ 0 }, "timeline");
+	open_watched(&w, (struct kmt_session_opts){ 0 }, "timeline");
 	alloc(&w, LOAD_MSG, "a", 0x1000, 90, 100, 5 * MS);
 	alloc(&w, LOAD_MSG, "a", 0x2000, 90, 100, 5 * MS + 500000);
 	release(&w, 0x1000, 0, 8 * MS);
@@ -162,7 +162,7 @@ static void test_timeline_counted(void **state)
 {
 	struct world w;
 
-	watch_with(&w, (struct kmt_session_opts){ 0 }, "timeline");
+	open_watched(&w, (struct kmt_session_opts){ 0 }, "timeline");
 	snapshot(&w, 1000 * MS, 10, 0, 0, 0);
 	snapshot(&w, 1100 * MS, 20, 8, 50, 0);
 	snapshot(&w, 1300 * MS, 30, 14, 60, 55);
@@ -183,7 +183,7 @@ static void test_no_times(void **state)
 	struct kmt_event ev = { .op = KMT_OP_ALLOC, .addr = 0x1000, .bytes_alloc = 8 };
 	struct world w;
 
-	watch_with(&w, (struct kmt_session_opts){ 0 }, "timeline");
+	open_watched(&w, (struct kmt_session_opts){ 0 }, "timeline");
 	assert_int_equal(w.sink.event(w.sink.ctx, &ev), 0);
 	run(&w, "timeline");
 	assert_int_equal(w.r->n_rows, 0);
@@ -191,7 +191,125 @@ static void test_no_times(void **state)
 	close_world(&w);
 }
 
+/*
+ * Sixteen windows of a second, and four sites whose caches' books balance (or not):
+ *   load_msg   40 objects more in each second, none freed
+ *   mas_alloc  the same, but the kernel's own count says that nothing is left
+ *   mod_get    200 objects in the second second, then none
+ *   free_msg   each second 50 more, and all of them freed in the next
+ */
+static void leak(struct world *w)
+{
+	uint64_t a = 0x100000, b = 0x200000, c = 0x300000, d = 0x400000;
+
+	set_slabs(w, HEAD LINE("a", "1000", "100", "40") LINE("b", "1000", "100", "40")
+		  LINE("c", "1000", "100", "40") LINE("d", "1000", "100", "40"),
+		  HEAD LINE("a", "1640", "100", "40") LINE("b", "1000", "100", "40")
+		  LINE("c", "1200", "100", "40") LINE("d", "1050", "100", "40"));
+	for (uint64_t t = 0; t < 16; t++) {
+		uint64_t ns = (10 + t) * 1000 * MS;
+
+		for (int i = 0; i < 40; i++) {
+			alloc(w, LOAD_MSG, "a", a += 256, 90, 100, ns);
+			alloc(w, MAS_ALLOC, "b", b += 256, 90, 100, ns);
+		}
+		for (int i = 0; i < 200 && t == 1; i++)
+			alloc(w, IN_MODULE, "c", c += 256, 90, 100, ns);
+		for (int i = 0; i < 50; i++)
+			alloc(w, FREE_MSG, "d", d += 256, 90, 100, ns);
+		for (int i = 0; i < 50 && t; i++)
+			release(w, d - (50 + i) * 256, 0, ns + 500 * MS);
+	}
+}
+
+static void test_leaks(void **state)
+{
+	struct world w;
+	size_t row;
+
+	open_watched(&w, (struct kmt_session_opts){ 0 }, "leaks");
+	leak(&w);
+	w.in.tail_percent = 10;
+	run(&w, "leaks");
+	/* 15.5 s from the first event to the last, a tenth of it is the tail */
+	field_is(&w.r->summary, "survivor_age_ns", 1550 * MS);
+	field_is(&w.r->summary, "suspects", 1);
+	/* 1 ms * 2^10: the first power with which 15.5 s are at most sixteen windows */
+	field_is(&w.r->summary, "windows", 16);
+	field_is(&w.r->summary, "window_length_ns", 1024 * MS);
+	assert_int_equal(w.r->n_rows, 3);
+	is_text(&w, 0, "state", "suspect");
+	is_text(&w, 0, "site", "load_msg+0x10");
+	is_null(&w, 0, "reason");
+	/* the ages are 0.5, 1.5, 2.5, ... 15.5 s: all but the first two count */
+	is_int(&w, 0, "surviving_objects", 14 * 40);
+	is_int(&w, 0, "surviving_bytes", 14 * 4000);
+	is_int(&w, 0, "age_min_ns", 2500 * MS);
+	is_int(&w, 0, "age_max_ns", 15500 * MS);
+	/*
+	 * The first floor is nothing, that of a later window what was live when it
+	 * began. Window k begins at 1.024 k s, with the objects of the seconds 0 to k:
+	 * the last one, k = 15, with those of 16 seconds, 15.36 s after the start.
+	 */
+	is_int(&w, 0, "windows_grown", 15);
+	is_int(&w, 0, "windows_shrunk", 0);
+	is_int(&w, 0, "growth_bytes_per_s", 16 * 4000 * 1000 / (15 * 1024));
+	assert_string_equal(w.r->rows[0].detail[0],
+			    "560 survive, grew in 15 of 16 windows, books balanced");
+	row = row_of(&w, "site", "mas_alloc+0x30");
+	is_text(&w, row, "state", "surviving");
+	is_text(&w, row, "reason", "books off by 640");
+	row = row_of(&w, "site", "mod_get+0x20 [mymod]");
+	is_text(&w, row, "state", "surviving");
+	is_text(&w, row, "reason", "grew in 1 of 16 windows");
+	close_world(&w);
+}
+
+/* An age above the tail; no tail at all; books that nobody could compare. */
+static void test_leaks_ages(void **state)
+{
+	struct world w;
+
+	open_watched(&w, (struct kmt_session_opts){ 0 }, "leaks");
+	leak(&w);
+	w.in.min_age_ns = 15000 * MS;
+	w.in.tail_percent = 10;
+	run(&w, "leaks");
+	assert_int_equal(w.r->n_rows, 2);
+	is_int(&w, 0, "surviving_objects", 40);
+	w.in.min_age_ns = 0;
+	w.in.tail_percent = 0;
+	run(&w, "leaks");
+	assert_int_equal(w.r->n_rows, 4);
+	is_int(&w, 0, "surviving_objects", 640);
+	is_text(&w, row_of(&w, "cache", "d"), "reason", "grew in 1 of 16 windows");
+	w.in.slabs_end = NULL;
+	run(&w, "leaks");
+	field_is(&w.r->summary, "suspects", 0);
+	assert_non_null(strstr(cell(&w, row_of(&w, "cache", "a"), "reason")->text,
+			       "books not comparable"));
+	close_world(&w);
+}
+
+/* Grown in three windows at the beginning, and never since. */
+static void test_leaks_stopped(void **state)
+{
+	struct world w;
+
+	open_watched(&w, (struct kmt_session_opts){ 0 }, "leaks");
+	for (uint64_t t = 0; t < 4; t++)
+		alloc(&w, LOAD_MSG, "a", 0x1000 * (t + 1), 90, 100, (1 + t) * MS);
+	alloc(&w, MAS_ALLOC, "b", 0x8000, 90, 100, 16 * MS);
+	run(&w, "leaks");
+	/* floors 0, 100, 200, 300, 400, 400, ...: the last that rose is the one 4 ms after */
+	is_int(&w, row_of(&w, "cache", "a"), "windows_grown", 4);
+	is_text(&w, row_of(&w, "cache", "a"), "reason", "has not grown since 5.00ms");
+	close_world(&w);
+}
+
 /* ---- random streams against the model ------------------------------------------- */
+
+#define WATCHED 256	/* sites that the streams here can have */
 
 struct held {
 	uint64_t bytes, req, objects;
@@ -256,6 +374,7 @@ static void compare_peak(struct world *w, const struct model *m, const struct he
 
 struct step {
 	uint64_t now, allocs, frees, given, freed, live, objects;
+	uint64_t *sites, *dips;		/* live bytes of each, after it and at the lowest in it */
 };
 
 /* All that is cumulative in the model, and what is live. */
@@ -269,6 +388,63 @@ static struct step model_step(const struct model *m)
 		st.freed += m->site[i].counts.bytes_alloc_freed;
 	}
 	return st;
+}
+
+/* What goes without a free is gone before the new object is there. */
+static void model_sites(const struct model *m, const struct step *before, struct step *st,
+			uint64_t *freed)
+{
+	st->sites = calloc(WATCHED, sizeof(*st->sites));
+	st->dips = calloc(WATCHED, sizeof(*st->dips));
+	assert_true(st->sites && st->dips && m->n_sites <= WATCHED);
+	for (int i = 0; i < m->n_objects; i++)
+		st->sites[m->object[i].site] += m->object[i].alloc;
+	for (int i = 0; i < WATCHED; i++) {
+		uint64_t was = before->sites ? before->sites[i] : 0;
+		uint64_t gone = m->site[i].counts.bytes_alloc_freed - freed[i];
+
+		freed[i] += gone;
+		st->dips[i] = was - gone < st->sites[i] ? was - gone : st->sites[i];
+	}
+}
+
+/* The floors of a row's windows, each looked for among all steps. */
+static void compare_trend(struct world *w, const struct model *m, const struct step *v, size_t n,
+			  size_t first, uint64_t last)
+{
+	uint64_t width = MS, start = v[first].now;
+	unsigned windows;
+
+	while ((last - start) / width >= 16)
+		width *= 2;
+	windows = (last - start) / width + 1;
+	run(w, "leaks");
+	field_is(&w->r->summary, "windows", windows);
+	for (size_t row = 0; row < w->r->n_rows; row++) {
+		uint64_t floor[16];
+		int rose = 0, fell = 0;
+
+		for (unsigned k = 0; k < windows; k++) {
+			floor[k] = 0;
+			for (int site = 0; site < m->n_sites; site++) {
+				uint64_t lowest = 0;	/* what was live when it began */
+				size_t i;
+
+				if (!row_shows(w, row, &m->site[site].key))
+					continue;
+				for (i = first; i < n && (v[i].now - start) / width < k; i++)
+					lowest = v[i].sites[site];
+				for (; i < n && (v[i].now - start) / width == k; i++)
+					if (v[i].dips[site] < lowest)
+						lowest = v[i].dips[site];
+				floor[k] += lowest;
+			}
+			rose += k && floor[k] > floor[k - 1];
+			fell += k && floor[k] < floor[k - 1];
+		}
+		is_int(w, row, "windows_grown", rose);
+		is_int(w, row, "windows_shrunk", fell);
+	}
 }
 
 /* Each slot looks at all steps anew. */
@@ -325,7 +501,7 @@ static void run_stream(struct stream st, struct kmt_session_opts opts, size_t st
 	struct world w;
 
 	assert_true(m && at_peak && v);
-	watch_with(&w, opts, "peak");
+	open_watched(&w, opts, "peak");
 	assert_int_equal(kmt_session_observe(w.session, kmt_analysis_find("timeline")->observer), 0);
 	w.in.symbols = NULL;
 	m->opts = opts;
@@ -355,6 +531,56 @@ static void run_stream(struct stream st, struct kmt_session_opts opts, size_t st
 	free(v);
 }
 
+static void run_trend(struct stream st, struct kmt_session_opts opts, size_t steps)
+{
+	struct model *m = calloc(1, sizeof(*m));
+	struct step *v = calloc(steps + 1, sizeof(*v));
+	uint64_t freed[WATCHED] = { 0 }, last = 0;
+	size_t first = 0;
+	struct world w;
+
+	assert_true(m && v);
+	open_watched(&w, opts, "leaks");
+	w.in.symbols = NULL;
+	m->opts = opts;
+	m->opts.temporary_ns = MS;
+	m->opts.max_objects = opts.max_objects ? opts.max_objects : 1 << 20;
+	m->opts.max_sites = 1 << 20;
+	st.clock = MS;
+	for (size_t i = 1; i <= steps; i++) {
+		struct kmt_event ev = next_event(&st);
+
+		ev.call_site_name = NULL;
+		assert_int_equal(w.sink.event(w.sink.ctx, &ev), 0);
+		model_event(m, &ev);
+		v[i] = model_step(m);
+		model_sites(m, &v[i - 1], &v[i], freed);
+		if (!v[i].now || (v[i].allocs == v[i - 1].allocs && v[i].frees == v[i - 1].frees))
+			continue;
+		first = first ? first : i;
+		last = v[i].now;
+	}
+	compare_trend(&w, m, v, steps + 1, first, last);
+	assert_true(m->untraced && m->unknown);
+	for (size_t i = 1; i <= steps; i++) {
+		free(v[i].sites);
+		free(v[i].dips);
+	}
+	close_world(&w);
+	free(m);
+	free(v);
+}
+
+static void test_trends(void **state)
+{
+	run_trend((struct stream){ 31, 0, 60, 50, false, false }, (struct kmt_session_opts){ 0 },
+		  3000);
+	run_trend((struct stream){ 32, 0, 220, 20, false, false }, (struct kmt_session_opts){ 0 },
+		  3000);
+	run_trend((struct stream){ 33, 0, 200, 40, false, false },
+		  (struct kmt_session_opts){ .max_objects = 50 }, 3000);
+}
+
 static void test_streams(void **state)
 {
 	run_stream((struct stream){ 21, 0, 60, 50, false, false }, (struct kmt_session_opts){ 0 },
@@ -374,7 +600,11 @@ int main(void)
 		cmocka_unit_test(test_timeline),
 		cmocka_unit_test(test_timeline_counted),
 		cmocka_unit_test(test_no_times),
+		cmocka_unit_test(test_leaks),
+		cmocka_unit_test(test_leaks_ages),
+		cmocka_unit_test(test_leaks_stopped),
 		cmocka_unit_test(test_streams),
+		cmocka_unit_test(test_trends),
 	};
 
 	return cmocka_run_group_tests(tests, make_root, remove_root);
