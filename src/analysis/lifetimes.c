@@ -141,5 +141,6 @@ const struct kmt_analysis kmt_analysis_lifetimes = {
 	.name = "lifetimes",
 	.help = "how long objects lived: a histogram over all sites",
 	.needs = KMT_NEEDS_OBJECTS,
+	.rows = 1000,	/* a histogram without its end is none */
 	.run = run,
 };

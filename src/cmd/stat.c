@@ -49,11 +49,19 @@ static int check_opts(const struct stat_opts *o, const struct kmt_view *v)
 
 static int open_source(struct stat_opts *o, const struct kmt_view *v)
 {
+	const struct kmt_source *source;
 	struct kmt_source_opts so;
+	int status;
 
 	kmt_view_source_opts(v, &so);
 	so.no_objects = o->no_objects;
-	return kmt_select_open(&o->ask.select, &so);
+	status = kmt_select_open(&o->ask.select, &so);
+	source = o->ask.select.source;
+	if (!status && source->ops->live && source->ops->counted &&
+	    (v->analysis->needs & KMT_NEEDS_EVENTS))
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "the view %s needs the event stream: record "
+				    "first, or use --source tracefs", v->analysis->name);
+	return status;
 }
 
 static void tell_start(const struct stat_opts *o, char **argv)
