@@ -105,7 +105,7 @@ static int remove_root(void **state)
 	name "   " active " 9999 " size " " per_slab						\
 	" 1 : tunables    0    0    0 : slabdata      1      1      0\n"
 
-static struct kmt_slabs *slabs(const char *text)
+static inline struct kmt_slabs *slabs(const char *text)
 {
 	struct kmt_slabs *s = NULL;
 
@@ -145,7 +145,7 @@ static void close_world(struct world *w)
 	kmt_session_free(w->session);
 }
 
-static void set_slabs(struct world *w, const char *start, const char *end)
+static inline void set_slabs(struct world *w, const char *start, const char *end)
 {
 	w->in.slabs_start = w->start = slabs(start);
 	w->in.slabs_end = w->end = slabs(end);
@@ -153,7 +153,7 @@ static void set_slabs(struct world *w, const char *start, const char *end)
 
 #define MSG_ADDR UINT64_C(0xffff888100000000)
 
-static void alloc(struct world *w, uint64_t site, const char *cache, uint64_t addr, uint64_t req,
+static inline void alloc(struct world *w, uint64_t site, const char *cache, uint64_t addr, uint64_t req,
 		  uint64_t given, uint64_t ts)
 {
 	struct kmt_event ev = {
@@ -165,7 +165,7 @@ static void alloc(struct world *w, uint64_t site, const char *cache, uint64_t ad
 	assert_int_equal(w->sink.event(w->sink.ctx, &ev), 0);
 }
 
-static void release(struct world *w, uint64_t addr, uint32_t cpu, uint64_t ts)
+static inline void release(struct world *w, uint64_t addr, uint32_t cpu, uint64_t ts)
 {
 	struct kmt_event ev = { .op = KMT_OP_FREE, .call_site = FREE_MSG, .addr = addr, .cpu = cpu,
 				.has_time = true, .ts_ns = ts };
@@ -204,7 +204,7 @@ static void run(struct world *w, const char *view)
 
 /* ---- reading a report ----------------------------------------------------------- */
 
-static const struct kmt_cell *cell(const struct world *w, size_t row, const char *key)
+static inline const struct kmt_cell *cell(const struct world *w, size_t row, const char *key)
 {
 	int c = kmt_report_column(w->r, key);
 
@@ -214,7 +214,7 @@ static const struct kmt_cell *cell(const struct world *w, size_t row, const char
 	return &w->r->rows[row].cells[c];
 }
 
-static void is_int(const struct world *w, size_t row, const char *key, int64_t want)
+static inline void is_int(const struct world *w, size_t row, const char *key, int64_t want)
 {
 	const struct kmt_cell *c = cell(w, row, key);
 
@@ -223,7 +223,7 @@ static void is_int(const struct world *w, size_t row, const char *key, int64_t w
 			 c->is_null ? "null " : "", (long long)c->i, (long long)want);
 }
 
-static void is_text(const struct world *w, size_t row, const char *key, const char *want)
+static inline void is_text(const struct world *w, size_t row, const char *key, const char *want)
 {
 	const struct kmt_cell *c = cell(w, row, key);
 
@@ -232,13 +232,13 @@ static void is_text(const struct world *w, size_t row, const char *key, const ch
 			 c->is_null ? "(null)" : c->text, want);
 }
 
-static void is_null(const struct world *w, size_t row, const char *key)
+static inline void is_null(const struct world *w, size_t row, const char *key)
 {
 	if (!cell(w, row, key)->is_null)
 		fail_msg("%s in row %zu is not null", key, row);
 }
 
-static const struct kmt_field *field(const struct kmt_fields *f, const char *key)
+static inline const struct kmt_field *field(const struct kmt_fields *f, const char *key)
 {
 	const struct kmt_field *v = kmt_fields_find(f, key);
 
@@ -247,7 +247,7 @@ static const struct kmt_field *field(const struct kmt_fields *f, const char *key
 	return v;
 }
 
-static void field_is(const struct kmt_fields *f, const char *key, int64_t want)
+static inline void field_is(const struct kmt_fields *f, const char *key, int64_t want)
 {
 	const struct kmt_field *v = field(f, key);
 
@@ -268,7 +268,7 @@ static size_t row_of(const struct world *w, const char *key, const char *text)
 	return 0;
 }
 
-static bool has_note(const struct world *w, const char *part)
+static inline bool has_note(const struct world *w, const char *part)
 {
 	for (size_t i = 0; i < w->r->n_notes; i++)
 		if (strstr(w->r->notes[i], part))
