@@ -21,7 +21,7 @@ B       := build/san
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 endif
 
-PKGS    := libbpf libtracefs libtraceevent libtracecmd smartcols jansson libzstd libxxhash
+PKGS    := libbpf libtracefs libtraceevent smartcols jansson libzstd libxxhash zlib
 PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS))
 PKG_LIBS   = $(shell pkg-config --libs $(PKGS))
 
