@@ -124,12 +124,12 @@ static void set_task(const struct perf *p, const struct kmt_perf_sample *s,
 }
 
 static size_t take_chain(struct perf *p, const struct kmt_perf_sample *s,
-			 const struct kmt_event *ev, uint64_t *ips)
+			 const struct kmt_perf_event *event, uint64_t *ips)
 {
 	size_t n = 0;
 
 	/* what has no call site in its record finds it in the stack */
-	if (s->has_chain && (p->opts.want_stacks || !ev->call_site))
+	if (s->has_chain && (p->opts.want_stacks || !event->layout.has[KMT_TP_SITE]))
 		n = kmt_perf_chain(&p->file, s, ips, CHAIN_MAX);
 	p->no_stack += s->has_chain && p->opts.want_stacks && !n;
 	return n;
@@ -151,22 +151,16 @@ static int add_sample(struct perf *p, const struct kmt_perf_record *rec)
 					       p->tracing.swap, s.raw, s.raw_len)) : NULL;
 	if (!event)
 		return 0;	/* another event that was recorded in the same file */
-	if (kmt_tp_decode(&event->layout, s.raw, s.raw_len, &item.ev)) {
-		p->bad++;
-		return 0;
-	}
 	set_task(p, &s, &item);
-	item.time = item.ev.ts_ns = s.time;
-	item.ev.has_time = s.has_time;
-	item.ev.cpu = s.cpu;
-	item.ev.pid = item.tid;
-	item.ev.tgid = item.pid;
-	item.ev.real_node = -1;
-	item.len = item.ev.cache ? (uint32_t)strnlen(item.ev.cache, KMT_NODE_TEXT - 1) : 0;
-	item.n_ips = (uint16_t)take_chain(p, &s, &item.ev, ips);
+	item.event = (uint8_t)(event - p->tracing.event);
+	item.time = s.time;
+	item.has_time = s.has_time;
+	item.cpu = s.cpu;
+	item.len = s.raw_len;
+	item.n_ips = (uint16_t)take_chain(p, &s, event, ips);
 	p->first_ns = p->is_first || s.time < p->first_ns ? s.time : p->first_ns;
 	p->is_first = false;
-	return add(p, s.has_cpu, s.cpu, &item, ips, item.ev.cache);
+	return add(p, s.has_cpu, s.cpu, &item, ips, s.raw);
 }
 
 static int add_comm(struct perf *p, const struct kmt_perf_record *rec)
@@ -300,11 +294,23 @@ static void push_task(struct perf *p, const struct kmt_perf_item *item, const vo
 	snprintf(node->text, sizeof(node->text), "%s", mother ? mother->comm : "");
 }
 
-static void push_event(struct cpu *c, const struct kmt_perf_item *item, const uint64_t *ips,
-		       const void *data, struct kmt_node *node)
+static void push_event(struct perf *p, struct cpu *c, const struct kmt_perf_item *item,
+		       const uint64_t *ips, const void *data)
 {
-	node->ev = item->ev;
-	memcpy(node->text, data, item->len);
+	struct kmt_event ev = { .real_node = -1, .cpu = item->cpu, .pid = item->tid,
+				.tgid = item->pid, .has_time = item->has_time,
+				.ts_ns = item->time };
+	struct kmt_node *node;
+
+	if (kmt_tp_decode(&p->tracing.event[item->event].layout, data, item->len, &ev)) {
+		p->bad++;
+		return;
+	}
+	node = kmt_cpu_queue_push(&c->st.queue);
+	node->ts_ns = item->time;
+	node->ev = ev;
+	if (ev.cache)
+		memcpy(node->text, ev.cache, strnlen(ev.cache, sizeof(node->text) - 1));
 	if (!item->n_ips)
 		return;
 	kmt_cpu_queue_await(&c->st.queue, 0);
@@ -338,12 +344,14 @@ static int read_more(void *ctx, struct kmt_stream *st)
 		know_process(p, item);
 	if (!p->deliver.tasks && (item->kind == KMT_PERF_COMM || item->kind == KMT_PERF_FORK))
 		return 0;
+	if (item->kind == KMT_PERF_SAMPLE) {
+		push_event(p, c, item, ips, data);
+		return 0;
+	}
 	node = kmt_cpu_queue_push(&st->queue);
 	node->ts_ns = item->time;
 	node->lost = item->lost;
-	if (item->kind == KMT_PERF_SAMPLE)
-		push_event(c, item, ips, data, node);
-	else if (item->kind == KMT_PERF_LOST)
+	if (item->kind == KMT_PERF_LOST)
 		node->kind = KMT_NODE_LOST;
 	else
 		push_task(p, item, data, node);

@@ -8,6 +8,7 @@
 #include "base/err.h"
 
 #define FIRST_CAP	256
+#define REPACK_MIN	(1U << 20)
 #define MAX_SHIFT	32	/* records of an interrupt may come this much too early */
 
 void kmt_perf_pending_done(struct kmt_perf_pending *q)
@@ -80,6 +81,7 @@ int kmt_perf_pending_add(struct kmt_perf_pending *q, const struct kmt_perf_item 
 		memcpy(to + item->n_ips * sizeof(*ips), data, item->len);
 	q->place[q->first + q->n++] = (struct kmt_perf_place){ item->time, q->len };
 	q->len += size;
+	q->live += size;
 	settle(q);
 	return 0;
 }
@@ -114,37 +116,61 @@ const struct kmt_perf_item *kmt_perf_pending_head(const struct kmt_perf_pending 
 	return item;
 }
 
+static const struct kmt_perf_item *item_at(const struct kmt_perf_pending *q, size_t i)
+{
+	return (const void *)(q->data + q->place[q->first + i].at);
+}
+
 void kmt_perf_pending_pop(struct kmt_perf_pending *q)
 {
+	q->live -= size_of(item_at(q, 0));
 	q->first++;
 	q->n--;
 }
 
-/* Items move in the order of their places, which need not be the order they lie in. */
-void kmt_perf_pending_compact(struct kmt_perf_pending *q)
+/* Copy what is left, one by one: where it lies far apart. */
+static void repack(struct kmt_perf_pending *q)
 {
 	struct kmt_perf_pending to = { 0 };
-	bool failed = false;
 
-	if (!q->n) {
-		q->first = q->len = 0;
-		return;
-	}
-	if (q->first < q->n || q->unsorted)
-		return;
-	for (size_t i = 0; i < q->n && !failed; i++) {
-		const unsigned char *from = q->data + q->place[q->first + i].at;
-		const struct kmt_perf_item *item = (const void *)from;
+	for (size_t i = 0; i < q->n; i++) {
+		const struct kmt_perf_item *item = item_at(q, i);
 		const uint64_t *ips = (const uint64_t *)(item + 1);
 
-		failed = kmt_perf_pending_add(&to, item, ips, ips + item->n_ips);
-	}
-	if (failed) {		/* goes on with more memory than it needs */
-		kmt_perf_pending_done(&to);
-		return;
+		if (kmt_perf_pending_add(&to, item, ips, ips + item->n_ips)) {
+			kmt_perf_pending_done(&to);	/* go on with more than is needed */
+			return;
+		}
 	}
 	kmt_perf_pending_done(q);
 	*q = to;
+}
+
+/* Nearly always the items that are left lie together. */
+void kmt_perf_pending_compact(struct kmt_perf_pending *q)
+{
+	uint64_t from = q->len, end = 0;
+
+	if (q->first < q->n || q->unsorted)
+		return;
+	for (size_t i = 0; i < q->n; i++) {
+		uint64_t at = q->place[q->first + i].at, behind = at + size_of(item_at(q, i));
+
+		from = at < from ? at : from;
+		end = behind > end ? behind : end;
+	}
+	if (q->n && end - from > REPACK_MIN && q->live < (end - from) / 4) {
+		repack(q);
+		return;
+	}
+	if (q->n)
+		memmove(q->data, q->data + from, end - from);
+	for (size_t i = 0; i < q->n; i++) {
+		q->place[i] = q->place[q->first + i];
+		q->place[i].at -= from;
+	}
+	q->first = 0;
+	q->len = q->n ? end - from : 0;
 }
 
 size_t kmt_perf_pending_bytes(const struct kmt_perf_pending *q)

@@ -11,19 +11,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/event.h"
-
 enum kmt_perf_kind { KMT_PERF_SAMPLE, KMT_PERF_LOST, KMT_PERF_COMM, KMT_PERF_FORK };
 
 struct kmt_perf_item {
 	uint8_t	 kind;		/* enum kmt_perf_kind */
+	bool	 has_time;
+	uint8_t	 event;		/* SAMPLE: number in the tracing data */
 	uint16_t n_ips;
-	uint32_t len;		/* bytes of data: name of the cache or of the task */
+	uint32_t len;		/* bytes of data: tracepoint's record, or name of the task */
 	uint32_t tid, pid;	/* of the thread it is about; pid: its process, 0 unknown */
+	uint32_t cpu;
 	uint32_t parent;	/* FORK: thread that made it */
 	uint64_t time;
 	uint64_t lost;		/* LOST: how many, 0 unknown */
-	struct kmt_event ev;	/* SAMPLE; what it borrows lies in the data */
 };
 
 struct kmt_perf_place {
@@ -36,6 +36,7 @@ struct kmt_perf_pending {
 	unsigned char *data;	/* items, each with its addresses and data behind it */
 	size_t	 first, n, cap;	/* of 'place' */
 	size_t	 len, data_cap;
+	size_t	 live;		/* bytes of the items that are in 'place' */
 	bool	 unsorted;
 };
 

@@ -524,17 +524,23 @@ static void test_source_bad_records(void **state)
 	static struct image im;
 	struct seen seen;
 	struct kmt_quality q;
+	size_t at;
 
 	put_pipe_head(&im, TYPE_USUAL);
 	put_kmalloc(&im, 7, 1000, 0, A(1), 8);
 	end_record(&im, begin_record(&im, 9, 0));	/* an empty sample */
 	end_record(&im, begin_record(&im, 3, 0));	/* a name of nobody */
+	at = begin_sample(&im, 1001, 7, 7, 1001, 0);	/* a tracepoint record that is cut off */
+	put32(&im, 12);
+	put_common(&im, ID_KFREE, 7);
+	put32(&im, 0);
+	end_record(&im, at);
 	end_record(&im, begin_record(&im, 40, 0));	/* a type of the future */
 	end_record(&im, begin_record(&im, 12, 0));	/* ITRACE_START: known, of no use */
 	put_kmalloc(&im, 7, 1010, 0, A(2), 8);
 	q = run_image(&im, &seen);
-	assert_int_equal(q.lost[KMT_LOSS_INPUT], 3);
-	assert_int_equal(seen.lost[KMT_LOSS_INPUT], 3);
+	assert_int_equal(q.lost[KMT_LOSS_INPUT], 4);
+	assert_int_equal(seen.lost[KMT_LOSS_INPUT], 4);
 	assert_int_equal(q.events, 2);
 }
 
