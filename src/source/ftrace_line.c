@@ -215,6 +215,18 @@ static enum kmt_ftrace_kind take_event(struct kmt_ftrace_line *l, struct kmt_wor
 	return parse_event(l, values);
 }
 
+static enum kmt_ftrace_kind parse_arrow(struct kmt_ftrace_line *l, struct kmt_word w);
+
+/* "<stack trace>"; trace-cmd's "kernel_stack:  <stack trace >", or with -N its first frame there */
+static enum kmt_ftrace_kind take_stack(struct kmt_ftrace_line *l, struct kmt_word body)
+{
+	struct kmt_word first = kmt_word_trim(kmt_word_rest(body, first_word(body).len));
+
+	if (kmt_word_starts(first, "=> "))
+		parse_arrow(l, kmt_word_trim(kmt_word_rest(first, 3)));
+	return KMT_FTRACE_STACK;
+}
+
 static enum kmt_ftrace_kind take_other(struct kmt_ftrace_line *l, struct kmt_word body)
 {
 	static const char perf_lost[] = "PERF_RECORD_LOST lost ";
@@ -232,7 +244,7 @@ static enum kmt_ftrace_kind take_other(struct kmt_ftrace_line *l, struct kmt_wor
 	l->in_user_stack = kmt_word_starts(body, "<user stack trace") ||
 			   kmt_word_starts(body, "user_stack:");
 	if (kmt_word_starts(body, "<stack trace") || kmt_word_starts(body, "kernel_stack:"))
-		return KMT_FTRACE_STACK;
+		return take_stack(l, body);
 	if (l->in_user_stack)
 		return KMT_FTRACE_NOTHING;
 	return event_name(&body, &name) || kmt_word_starts(body, "PERF_RECORD_") ?
@@ -288,8 +300,9 @@ static enum kmt_ftrace_kind parse_arrow(struct kmt_ftrace_line *l, struct kmt_wo
 		module.len = 0;
 	if (l->in_user_stack)
 		return KMT_FTRACE_NOTHING;
-	/* "0xffffffff8118a3c4": a symbol that nobody knew */
-	if (kmt_word_hex_0x(func, &l->frame_addr))
+	/* a symbol that nobody knew */
+	if (kmt_word_hex_0x(func, &l->frame_addr) ||
+	    (func.len >= 8 && kmt_word_number(func, 16, UINT64_MAX, &l->frame_addr)))
 		return KMT_FTRACE_FRAME;
 	l->has_name = kmt_symbol_text_parse(func, module, &l->name);
 	return l->has_name || l->frame_addr ? KMT_FTRACE_FRAME : bad(l, "bad stack frame");
@@ -334,13 +347,33 @@ static enum kmt_ftrace_kind parse_perf_frame(struct kmt_ftrace_line *l, struct k
 
 /* ---- all lines ---- */
 
+/* Where a header names the kernel: ftrace's latency format, perf script --header. */
+static void take_kernel(struct kmt_ftrace_line *l, struct kmt_word w)
+{
+	static const char *const leads[] = { " latency trace v1.1.5 on ", "# os release : " };
+
+	for (size_t i = 0; i < sizeof(leads) / sizeof(leads[0]); i++) {
+		size_t len = strlen(leads[i]);
+		const char *at = memmem(w.p, w.len, leads[i], len);
+		struct kmt_word rest;
+
+		if (!at)
+			continue;
+		rest = first_word(kmt_word_rest(w, (size_t)(at - w.p) + len));
+		if (!kmt_word_text(rest, l->kernel, sizeof(l->kernel)))
+			l->kernel[0] = '\0';
+	}
+}
+
 /* "1596/29553   #P:2": what was written and is not in the text was overwritten. */
 static enum kmt_ftrace_kind parse_entries(struct kmt_ftrace_line *l, struct kmt_word w)
 {
 	struct kmt_word both = first_word(kmt_word_trim(w));
-	const char *slash = memchr(both.p, '/', both.len);
+	const char *slash;
 	uint64_t in, written;
 
+	both.len -= both.len && both.p[both.len - 1] == ',';
+	slash = memchr(both.p, '/', both.len);
 	if (!slash || !kmt_word_number((struct kmt_word){ both.p, (size_t)(slash - both.p) }, 10,
 				       UINT64_MAX, &in) ||
 	    !kmt_word_number(kmt_word_rest(both, (size_t)(slash - both.p) + 1), 10, UINT64_MAX,
@@ -355,9 +388,15 @@ static enum kmt_ftrace_kind parse_entries(struct kmt_ftrace_line *l, struct kmt_
 static enum kmt_ftrace_kind parse_comment(struct kmt_ftrace_line *l, struct kmt_word w)
 {
 	static const char entries[] = "# entries-in-buffer/entries-written:";
+	static const char latency[] = "# latency: ", us[] = " us, #";
+	const char *at;
 
+	take_kernel(l, w);
 	if (kmt_word_starts(w, entries))
 		return parse_entries(l, kmt_word_rest(w, sizeof(entries) - 1));
+	at = kmt_word_starts(w, latency) ? memmem(w.p, w.len, us, sizeof(us) - 1) : NULL;
+	if (at)
+		return parse_entries(l, kmt_word_rest(w, (size_t)(at - w.p) + sizeof(us) - 1));
 	if (kmt_word_starts(w, "# tracer: ") && !kmt_word_is(w, "# tracer: kmemtrace"))
 		return KMT_FTRACE_HEADER;
 	return KMT_FTRACE_NOTHING;

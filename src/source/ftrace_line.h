@@ -29,7 +29,7 @@ enum kmt_ftrace_kind {
 	KMT_FTRACE_HEADER,	/* says that such text follows */
 	KMT_FTRACE_OTHER,	/* an event that is not ours; pre is filled in */
 	KMT_FTRACE_EVENT,
-	KMT_FTRACE_STACK,	/* the frames of pre's event follow */
+	KMT_FTRACE_STACK,	/* the frames of pre's event follow; the first may be here */
 	KMT_FTRACE_FRAME,
 	KMT_FTRACE_LOST,
 	KMT_FTRACE_BAD,		/* why says what is wrong */
@@ -43,10 +43,11 @@ struct kmt_ftrace_line {
 	struct kmt_ftrace_prefix pre;		/* points into the line; all 0 without context-info */
 	struct kmt_ftrace_gfp gfp;
 	bool is_hashed;				/* EVENT: ev.addr is no address but %p's hash of it */
-	bool has_name;				/* EVENT: site, FRAME: frame is filled in */
-	uint64_t frame_addr;			/* FRAME: 0 not printed */
-	struct kmt_symbol_text name;		/* of EVENT's call site, of FRAME */
+	bool has_name;				/* 'name' is filled in: EVENT's call site, a frame */
+	uint64_t frame_addr;			/* FRAME, STACK: 0 not printed */
+	struct kmt_symbol_text name;
 	/* kept from line to line */
+	char kernel[72];			/* release, if a header named it */
 	bool in_user_stack;			/* its frames are none of the kernel's */
 	char call_site_name[KMT_SYMBOL_TEXT + 80];
 	char comm[KMT_FTRACE_COMM];

@@ -9,6 +9,7 @@
 
 #define NSEC 1000000000ULL
 #define USEC 1000ULL
+#define COMM_COLUMN 16	/* TASK_COMM_LEN */
 
 static bool ends(struct kmt_word w, const char *s)
 {
@@ -96,8 +97,19 @@ static void take_tgid(struct kmt_word *left, struct kmt_ftrace_prefix *ret)
 	*left = kmt_word_trim(*left);
 }
 
+/* trace-cmd puts the name of an instance and a colon before the column of the task's name. */
+static struct kmt_word drop_instance(struct kmt_word comm)
+{
+	size_t column = comm.len > COMM_COLUMN ? comm.len - COMM_COLUMN : 0;
+
+	while (column > 1 && (comm.p[column - 1] != ' ' || comm.p[column - 2] != ':'))
+		column--;
+	return column > 1 ? kmt_word_trim(kmt_word_rest(comm, column)) : comm;
+}
+
 static bool set_comm(struct kmt_word comm, struct kmt_ftrace_prefix *ret)
 {
+	comm = drop_instance(comm);
 	ret->comm = comm;
 	ret->has_task = true;
 	return comm.len < KMT_FTRACE_COMM && !memchr(comm.p, '\0', comm.len);
@@ -139,6 +151,14 @@ static bool parse_task(struct kmt_word who, struct kmt_ftrace_prefix *ret)
 		return false;
 	ret->pid = (uint32_t)v;
 	return set_comm((struct kmt_word){ who.p, (size_t)(dash - who.p) }, ret);
+}
+
+/* No "[001]": perf's "comm 12/13", or trace-cmd's latency format "comm-12 1d.h1." */
+static bool parse_cpuless(struct kmt_word last, struct kmt_word left, struct kmt_ftrace_prefix *ret)
+{
+	if (parse_perf_ids(last, ret))
+		return set_comm(kmt_word_trim(left), ret);
+	return parse_cpu_flags(last, ret) && parse_task(kmt_word_trim(left), ret);
 }
 
 /* verbose: "comm 12 1 0 00000000 00000003 [1b]"; what stands in brackets is a time */
@@ -192,12 +212,8 @@ bool kmt_ftrace_prefix_parse(struct kmt_word text, struct kmt_ftrace_prefix *ret
 	if (!parse_cpu(word, ret)) {
 		struct kmt_word before = left;
 
-		if (!parse_cpu(kmt_word_pop(&left), ret)) {
-			/* perf without CPUs: "comm 12/13 5.000001" */
-			left = before;
-			return ret->has_time && parse_perf_ids(word, ret) &&
-			       set_comm(kmt_word_trim(left), ret);
-		}
+		if (!parse_cpu(kmt_word_pop(&left), ret))
+			return ret->has_time && parse_cpuless(word, before, ret);
 		ret->flags = word;
 	}
 	return parse_task(kmt_word_trim(left), ret);

@@ -153,6 +153,7 @@ static int ftrace_open(const struct kmt_source_opts *opts, struct kmt_source **r
 		return err;
 	}
 	f->facts.gfp_names = f->gfp_names;
+	f->facts.kernel = f->line.kernel;
 	*ret = &f->base;
 	return 0;
 }
@@ -377,8 +378,11 @@ static int take_queued(struct ftrace *f, const struct kmt_sink *sink, enum kmt_f
 		return take_frame(f);
 	if (kind != KMT_FTRACE_NOTHING || !f->line.in_user_stack)
 		end_stack(f);
-	if (kind == KMT_FTRACE_STACK)
+	if (kind == KMT_FTRACE_STACK) {
 		begin_stack(f, ctx);
+		if (f->line.has_name || f->line.frame_addr)
+			return take_frame(f);
+	}
 	if (kind == KMT_FTRACE_OTHER)
 		kmt_cpu_queue_other(&f->queue, ctx);
 	if (kind != KMT_FTRACE_EVENT && kind != KMT_FTRACE_LOST)
@@ -477,6 +481,7 @@ static void ftrace_quality(struct kmt_source *src, struct kmt_quality *q)
 	q->lost_unknown = f->lost_unknown;
 	q->filtered = f->filter.rejected;
 	q->hashed_addresses = f->is_hashed;
+	snprintf(q->kernel, sizeof(q->kernel), "%s", f->line.kernel);
 	snprintf(q->first_bad, sizeof(q->first_bad), "%s", f->first_bad);
 }
 

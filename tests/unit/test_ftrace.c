@@ -125,6 +125,16 @@ static const struct want events[] = {
 	  "gfp_flags=0xcc0 node=-1 accounted=0",
 	  A, K, 15672, "bash", 1, 14633841491000, "0xffffffff8118a3c4", 0xffff88811d091b40, 1, 8,
 	  "0xcc0", -1, NULL, false },
+	/* ... with its plugin's prefix, in its latency format, from an instance */
+	{ "other:               sh-5878  [001] 16620.071025: kmem_cache_free:      "
+	  "(do_sys_openat2+0xa2) call_site=do_sys_openat2+0xa2 ptr=0xffff888106b39000 "
+	  "name=names_cache",
+	  F, C, 5878, "sh", 1, 16620071025000, "do_sys_openat2+0xa2", 0xffff888106b39000, 0, 0,
+	  NULL, -1, "names_cache", false },
+	{ "    bash-8474    1d.h1. 16656.693422: kfree: (f+0xa2) call_site=f+0xa2 "
+	  "ptr=0xffff888106b39000",
+	  F, K, 8474, "bash", 1, 16656693422000, "f+0xa2", 0xffff888106b39000, 0, 0, NULL, -1,
+	  NULL, false },
 	/* perf script: with CPU, with process, without CPU, with a period */
 	{ "perf 20445 [000] 14892.894587:          kmem:kmalloc: call_site=sched_setaffinity+0x127 "
 	  "ptr=0xffff888102d3d8e0 bytes_req=32 bytes_alloc=32 gfp_flags=GFP_KERNEL node=-1 "
@@ -287,6 +297,8 @@ static void losses(void **state)
 		{ "CPU:1 [5 EVENTS DROPPED]", 1, 5 },
 		{ "[MISSED EVENTS]", UINT32_MAX, 0 },
 		{ "# entries-in-buffer/entries-written: 1596/29553   #P:2", UINT32_MAX, 27957 },
+		{ "# latency: 0 us, #443/1000, CPU#0 | (M:PREEMPT(none) VP:0, KP:0)", UINT32_MAX,
+		  557 },
 		{ "perf 1 [002] 3.000001: PERF_RECORD_LOST lost 44", 2, 44 },
 	};
 	static const char *const none[] = {
@@ -302,6 +314,18 @@ static void losses(void **state)
 	}
 	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
 		assert_int_not_equal(parse(&l, none[i]), KMT_FTRACE_LOST);
+}
+
+static void kernel_names(void **state)
+{
+	struct kmt_ftrace_line l = { 0 };
+
+	parse(&l, "# nop latency trace v1.1.5 on 6.18.44-fc-v782");
+	assert_string_equal(l.kernel, "6.18.44-fc-v782");
+	parse(&l, "# os release : 5.10.0-8-amd64");
+	assert_string_equal(l.kernel, "5.10.0-8-amd64");
+	parse(&l, "# os release : \033[31m");
+	assert_string_equal(l.kernel, "");
 }
 
 static void frames(void **state)
@@ -320,6 +344,7 @@ static void frames(void **state)
 		  "ext4_map_blocks", "ext4", -1 },
 		{ "=> ksys_write (ffffffff816d6bc3)", 0xffffffff816d6bc3, "ksys_write", "", -1 },
 		{ " => 0xffffffffa0001234", 0xffffffffa0001234, NULL, NULL, -1 },
+		{ "=> ffffffffa0001234", 0xffffffffa0001234, NULL, NULL, -1 },
 		{ "\tffffffff81649f33 kmem_cache_free+0x383 ([kernel.kallsyms])", 0xffffffff81649f33,
 		  "kmem_cache_free", "", 0x383 },
 		{ "        ffffffffa0001234 ext4_map_blocks+0x1 ([ext4])", 0xffffffffa0001234,
@@ -523,6 +548,10 @@ static void stacks_find_their_events(void **state)
 		   "\tffffffffa0000004 m+0x4 ([mod])\n"
 		   "\t           ee137 main+0x7 (/usr/bin/x)\n\n",
 		   true, "+ffff888100000010<f+0x10<m+0x4 [mod] ");
+	/* trace-cmd report -N */
+	assert_run(ALLOC("a-1 [000]", "1.000001", "f+0x10", "0xffff888100000010")
+		   "a-1 [000] 1.000002: kernel_stack:         \t=> __kmalloc\n\t=> f\n\t=> g\n",
+		   true, "+ffff888100000010<f+0x10<g ");
 	/* nobody asked for them */
 	assert_run(ALLOC("a-1 [000] .....", "1.000001", "f+0x10/0x20", "10010")
 		   STACK("a-1 [000] .....", "1.000001") " => f\n", false, "+10010 ");
@@ -690,6 +719,7 @@ int main(void)
 		cmocka_unit_test(tgid),
 		cmocka_unit_test(other_lines),
 		cmocka_unit_test(losses),
+		cmocka_unit_test(kernel_names),
 		cmocka_unit_test(frames),
 		cmocka_unit_test(gfp_names),
 		cmocka_unit_test(stacks_find_their_events),
