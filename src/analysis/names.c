@@ -81,7 +81,7 @@ static bool is_internal(const char *name)
 }
 
 /* The frame that the event names as its call site; else the first that is not the allocator. */
-static uint32_t first_frame(const struct kmt_analysis_in *in, const struct kmt_site_key *key)
+uint32_t kmt_name_first_frame(const struct kmt_analysis_in *in, const struct kmt_site_key *key)
 {
 	struct kmt_symbol sym;
 
@@ -98,7 +98,7 @@ int kmt_name_key(const struct kmt_analysis_in *in, const struct kmt_site_key *ke
 		 struct kmt_cell *site, struct kmt_cell *module)
 {
 	if (key->n_ips)
-		return kmt_name_address(in, key->ips[first_frame(in, key)], NULL, site, module);
+		return kmt_name_address(in, key->ips[kmt_name_first_frame(in, key)], NULL, site, module);
 	return kmt_name_address(in, key->call_site, key->call_site_name, site, module);
 }
 
@@ -110,7 +110,7 @@ int kmt_name_stack(const struct kmt_analysis_in *in, const struct kmt_site_key *
 
 	if (!key->n_ips)
 		return 0;
-	for (uint32_t i = first_frame(in, key); i < key->n_ips; i++) {
+	for (uint32_t i = kmt_name_first_frame(in, key); i < key->n_ips; i++) {
 		kmt_symbols_print(in->symbols, key->ips[i], true, &line);
 		if (line.error)
 			return kmt_err(line.error, "out of memory");

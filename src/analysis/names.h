@@ -23,6 +23,9 @@ int kmt_name_address(const struct kmt_analysis_in *in, uint64_t addr, const char
 int kmt_name_key(const struct kmt_analysis_in *in, const struct kmt_site_key *key,
 		 struct kmt_cell *site, struct kmt_cell *module);
 
+/* That frame's number. */
+uint32_t kmt_name_first_frame(const struct kmt_analysis_in *in, const struct kmt_site_key *key);
+
 /*
  * Frames of a stack from the allocating function on, outermost last: as detail
  * lines of the row (NULL = none wanted) and as a list (NULL = none wanted).
