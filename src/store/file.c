@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "store/behind.h"
 #include "store/format.h"
 
 void kmt_block_out_done(struct kmt_block_out *f)
 {
+	kmt_behind_free(f->behind);
 	free(f->buf);
 	*f = (struct kmt_block_out){ .fd = -1 };
 }
@@ -36,25 +38,49 @@ static ssize_t write_some(const struct kmt_block_out *f, const uint8_t *p, size_
 	return f->ring_bytes ? pwrite(f->fd, p, n, (off_t)at) : write(f->fd, p, n);
 }
 
+static int write_failed(struct kmt_block_out *f, int err)
+{
+	/* -EFBIG is our own limit: the system's is another matter */
+	f->failed = err == -EFBIG ? -EIO : err;
+	kmt_err_errno(err, "cannot write to '%s'", f->name);
+	return f->failed;
+}
+
 /* What was written of a block is taken back, so that the file ends with a whole one. */
 static int cut_back(struct kmt_block_out *f, int err, uint64_t written)
 {
 	bool is_torn = written && (!f->ring_bytes || f->pos + written > f->end);
 
-	f->failed = err;
 	/* in a pipe, or if that fails too, readers pass over the torn block */
 	if (is_torn && !ftruncate(f->fd, (off_t)f->pos)) {
 		f->end = f->pos;
 		if (!f->ring_bytes)
 			lseek(f->fd, (off_t)f->pos, SEEK_SET);
 	}
-	return kmt_err_errno(err, "cannot write to '%s'", f->name);
+	return write_failed(f, err);
+}
+
+/* The buffer goes with it. */
+static int write_behind(struct kmt_block_out *f, size_t n)
+{
+	int err = kmt_behind_put(f->behind, f->buf, n, f->pos);
+
+	f->buf = NULL;
+	f->cap = 0;
+	if (err)
+		return write_failed(f, err);
+	f->pos += n;
+	if (f->pos > f->end)
+		f->end = f->pos;
+	return 0;
 }
 
 static int write_all(struct kmt_block_out *f, size_t n)
 {
 	uint64_t done = 0;
 
+	if (f->behind)
+		return write_behind(f, n);
 	while (done < n) {
 		ssize_t got = write_some(f, f->buf + done, n - done, f->pos + done);
 
@@ -88,9 +114,15 @@ int kmt_block_out_head(struct kmt_block_out *f)
  */
 static int wrap(struct kmt_block_out *f)
 {
-	if (f->end > f->pos && ftruncate(f->fd, (off_t)f->pos)) {
-		f->failed = -errno;
-		return kmt_err_errno(f->failed, "cannot shorten '%s'", f->name);
+	int err = 0;
+
+	if (f->end > f->pos && f->behind)
+		err = kmt_behind_cut(f->behind, f->pos);
+	else if (f->end > f->pos && ftruncate(f->fd, (off_t)f->pos))
+		err = -errno;
+	if (err) {
+		f->failed = err;
+		return kmt_err_errno(err, "cannot shorten '%s'", f->name);
 	}
 	f->end = f->pos;
 	f->pos = f->ring_start;
@@ -117,7 +149,7 @@ int kmt_block_out_put(struct kmt_block_out *f, unsigned type, unsigned codec,
 	int err;
 
 	if (f->failed)
-		return kmt_err_errno(f->failed, "cannot write to '%s'", f->name);
+		return write_failed(f, f->failed);
 	if (len > KMT_BLOCK_MAX || raw_len > KMT_BLOCK_MAX)
 		return kmt_err(-E2BIG, "a block of '%s' is too large", f->name);
 	if (f->ring_start && f->pos > f->ring_start &&
@@ -151,4 +183,11 @@ void kmt_block_out_end_ring(struct kmt_block_out *f)
 	if (f->ring_start)
 		f->pos = f->end;
 	f->ring_start = 0;
+}
+
+int kmt_block_out_wait(struct kmt_block_out *f)
+{
+	int err = f->behind ? kmt_behind_wait(f->behind) : 0;
+
+	return err ? write_failed(f, err) : 0;
 }

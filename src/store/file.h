@@ -14,8 +14,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct kmt_behind;
+
 struct kmt_block_out {
 	int fd;
+	struct kmt_behind *behind;	/* writes; NULL: written at once */
 	const char *name;	/* borrowed */
 	uint64_t max_bytes;	/* 0 = no limit */
 	uint64_t reserve;	/* of it, kept free by 'is_room' for the last blocks */
@@ -42,5 +45,7 @@ uint64_t kmt_block_out_room(const struct kmt_block_out *f);
 /* Event blocks come now (the ring begins), or they are over (behind the ring). */
 void kmt_block_out_begin_ring(struct kmt_block_out *f);
 void kmt_block_out_end_ring(struct kmt_block_out *f);
+/* Until everything is in the file; the error of a write that came later. */
+int kmt_block_out_wait(struct kmt_block_out *f);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "core/facts.h"
 #include "core/quality.h"
+#include "store/behind.h"
 #include "store/columns.h"
 #include "store/counted.h"
 #include "store/encode.h"
@@ -29,6 +30,7 @@
 #define END_RESERVE	(8u << 10)	/* of max_bytes, for quality and end */
 
 struct kmt_writer {
+	struct kmt_writer_opts opts;	/* its strings only until the start */
 	struct kmt_block_out file;
 	struct kmt_zip *zip;
 	struct kmt_encoder *encoder;
@@ -106,29 +108,19 @@ static int put_slabs(struct kmt_writer *w, unsigned type, const struct kmt_slabs
 	return err;
 }
 
-static int put_facts(struct kmt_writer *w, const struct kmt_writer_opts *opts)
+/* What takes long and does not depend on when the recording begins. */
+static int put_names(struct kmt_writer *w, const struct kmt_facts *facts)
 {
-	static const struct kmt_facts none;
-	const struct kmt_facts *facts = opts->facts ? opts->facts : &none;
 	struct kmt_buf text = { 0 };
-	uint64_t before;
-	int err;
+	int err = 0;
 
-	kmt_text_meta(opts, &text);
-	err = put_text(w, KMT_BLOCK_META, &text);
-	kmt_buf_clear(&text);
-	if (!err && facts->symbols)
+	if (facts->symbols)
 		err = kmt_text_symbols(facts->symbols, &text, put_symbols, w);
 	kmt_buf_clear(&text);
 	if (!err && facts->gfp_names) {
 		kmt_gfp_names_store(facts->gfp_names, &text);
 		err = put_text(w, KMT_BLOCK_GFP, &text);
 	}
-	before = w->file.end;
-	if (!err)
-		err = put_slabs(w, KMT_BLOCK_SLABS_START, facts->slabs_start);
-	/* the caches at the end will be about as many */
-	w->file.reserve = END_RESERVE + 2 * (w->file.end - before);
 	kmt_buf_done(&text);
 	return err;
 }
@@ -221,6 +213,26 @@ static int on_snapshot(void *ctx, const struct kmt_snapshot *snap)
 
 /* ---- the interface ---- */
 
+int kmt_writer_start(struct kmt_writer *w, const struct kmt_facts *facts)
+{
+	struct kmt_buf text = { 0 };
+	uint64_t before;
+	int err;
+
+	w->opts.facts = facts;
+	kmt_text_meta(&w->opts, &text);
+	err = put_text(w, KMT_BLOCK_META, &text);
+	before = w->file.end;
+	if (!err)
+		err = put_slabs(w, KMT_BLOCK_SLABS_START, facts->slabs_start);
+	/* the caches at the end will be about as many */
+	w->file.reserve = END_RESERVE + 2 * (w->file.end - before);
+	kmt_buf_done(&text);
+	kmt_block_out_begin_ring(&w->file);
+	set_limit(w);
+	return err;
+}
+
 void kmt_writer_free(struct kmt_writer *w)
 {
 	if (!w)
@@ -233,6 +245,31 @@ void kmt_writer_free(struct kmt_writer *w)
 	free(w);
 }
 
+static int begin(struct kmt_writer *w)
+{
+	static const struct kmt_facts none;
+	const struct kmt_facts *facts = w->opts.facts ? w->opts.facts : &none;
+	const struct kmt_behind_opts behind = {
+		.fd = w->opts.fd, .has_places = w->opts.ring_bytes,
+		.max_waiting = w->opts.behind_bytes, .hurry = w->opts.hurry,
+		.ctx = w->opts.hurry_ctx,
+	};
+	int err = kmt_zip_new(&w->zip);
+
+	w->cols.zip = w->zip;
+	if (!err)
+		err = kmt_encoder_new(&w->encoder);
+	if (!err && behind.max_waiting)
+		err = kmt_behind_new(&behind, &w->file.behind);
+	if (!err)
+		err = kmt_block_out_head(&w->file);
+	if (!err)
+		err = put_names(w, facts);
+	if (!err && !w->opts.starts_later)
+		err = kmt_writer_start(w, facts);
+	return err;
+}
+
 int kmt_writer_new(const struct kmt_writer_opts *opts, struct kmt_writer **ret)
 {
 	struct kmt_writer *w = calloc(1, sizeof(*w));
@@ -240,24 +277,16 @@ int kmt_writer_new(const struct kmt_writer_opts *opts, struct kmt_writer **ret)
 
 	if (!w)
 		return kmt_err(-ENOMEM, "out of memory for the recording");
+	w->opts = *opts;
 	w->file = (struct kmt_block_out){
 		.fd = opts->fd, .name = opts->name, .max_bytes = opts->max_bytes,
 		.ring_bytes = opts->ring_bytes,
 	};
-	err = kmt_zip_new(&w->zip);
-	w->cols.zip = w->zip;
-	if (!err)
-		err = kmt_encoder_new(&w->encoder);
-	if (!err)
-		err = kmt_block_out_head(&w->file);
-	if (!err)
-		err = put_facts(w, opts);
+	err = begin(w);
 	if (err) {
 		kmt_writer_free(w);
 		return err;
 	}
-	kmt_block_out_begin_ring(&w->file);
-	set_limit(w);
 	*ret = w;
 	return 0;
 }
@@ -297,5 +326,5 @@ int kmt_writer_end(struct kmt_writer *w, const struct kmt_facts *facts,
 	if (!err)
 		err = kmt_block_out_put(&w->file, KMT_BLOCK_END, KMT_CODEC_RAW, "", 0, 0);
 	kmt_buf_done(&text);
-	return err;
+	return err ? err : kmt_block_out_wait(&w->file);
 }

@@ -11,6 +11,7 @@
 #define KMT_STORE_WRITER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/event.h"
@@ -27,10 +28,28 @@ struct kmt_writer_opts {
 	const char *source;		/* "bpf", "trace.dat", ... */
 	uint64_t max_bytes;		/* -EFBIG from the sink before the file passes it; 0 = no limit */
 	uint64_t ring_bytes;		/* keep only about the last so many bytes of events; 0 = all */
+	/*
+	 * The recording has not begun yet: kmt_writer_start() follows before the
+	 * first event, and the strings above live as long.
+	 */
+	bool	 starts_later;
+	/*
+	 * Write in a thread of its own, so that a slow disk holds nobody up; so
+	 * many bytes may wait. 0 = write at once.
+	 */
+	size_t	 behind_bytes;
+	/* Of that: true when a pipe that takes nothing is to be given up; may be NULL. */
+	bool	 (*hurry)(void *ctx);
+	void	 *hurry_ctx;
 };
 
 /* Writes head and facts. On error the file may hold a part of them. */
 int kmt_writer_new(const struct kmt_writer_opts *opts, struct kmt_writer **ret);
+/*
+ * With starts_later: symbols and gfp names, which take long, are in the file
+ * already; the rest of the facts (times, slabs_start, ...) follows here.
+ */
+int kmt_writer_start(struct kmt_writer *w, const struct kmt_facts *facts);
 /*
  * Events (strings are copied), losses, and snapshots (which replace each other;
  * the last one is written by kmt_writer_end()).
