@@ -49,6 +49,13 @@ static void list_formats(void)
 		       kmt_eventfmts[i]->aliases ? ")" : "");
 }
 
+static void list_live_sources(void)
+{
+	for (size_t i = 0; kmt_sources[i]; i++)
+		if (kmt_sources[i]->live)
+			printf("%s\n", kmt_sources[i]->name);
+}
+
 /* Names only, one a line: what the shell completion reads. */
 static int list_names(const char *what)
 {
@@ -67,6 +74,8 @@ static int list_names(const char *what)
 	else if (!strcmp(what, "sources"))
 		for (size_t i = 0; kmt_sources[i]; i++)
 			printf("%s\n", kmt_sources[i]->name);
+	else if (!strcmp(what, "live-sources"))
+		list_live_sources();
 	else if (!strcmp(what, "tracers"))
 		for (size_t i = 0; kmt_tracers[i].name; i++)
 			printf("%s\n", kmt_tracers[i].name);
@@ -83,7 +92,7 @@ struct list_opts {
 
 static const struct kmt_option list_options[] = {
 	{ "names", 0, KMT_OPT_STRING, offsetof(struct list_opts, names), "TABLE",
-	  "only the names in one table: commands, tracers, sources, views, formats, "
+	  "only the names in one table: commands, tracers, sources, live-sources, views, formats, "
 	  "event-formats, options:COMMAND", 0, 0, NULL },
 	{ 0 }
 };

@@ -6,11 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "cmd/child.h"
 #include "cmd/cmd.h"
+#include "core/only.h"
 #include "symbol/slabs.h"
 #include "symbol/symbols.h"
+#include "tracers/tracers.h"
 #include "kmt/wire.h"
 
 #define SEC 1000000000ull
@@ -21,6 +24,9 @@
 	  "only events with cache=GLOB, cache!=GLOB, site=GLOB, module=NAME, size=MIN..MAX, "	\
 	  "task=GLOB, pid=N, tgid=N, cgroup=DIR; any column of a view: COLUMN>=VALUE; may be "	\
 	  "given several times", 0, 0, NULL }
+#define TRACER_ROW										\
+	{ "tracer", 0, KMT_OPT_STRING, OFF(tracer), "A,B,...",					\
+	  "slab, page, percpu or vmalloc (default: slab)", 0, 0, NULL }
 #define KALLSYMS_ROW(what)									\
 	{ "kallsyms", 0, KMT_OPT_STRING, OFF(kallsyms), "FILE",					\
 	  "kernel symbols (default: the recording's own" what ")", 0, 0, NULL }
@@ -29,6 +35,7 @@
 	  0, 0, NULL }
 
 const struct kmt_option kmt_select_file_options[] = {
+	TRACER_ROW,
 	FILTER_ROW,
 	KALLSYMS_ROW(""),
 	STRICT_ROW,
@@ -41,6 +48,9 @@ const struct kmt_option kmt_select_options[] = {
 	  1000000, 366 * 86400ull * SEC, NULL },
 	{ "source", 0, KMT_OPT_STRING, OFF(source_name), "NAME",
 	  "bpf or tracefs (default: the first that works here)", 0, 0, NULL },
+	TRACER_ROW,
+	{ "user-pages", 0, KMT_OPT_FLAG, OFF(user_pages), NULL,
+	  "with tracer page: pages of processes and page cache too", 0, 0, NULL },
 	FILTER_ROW,
 	{ "follow", 0, KMT_OPT_FLAG, OFF(follow), NULL,
 	  "only CMD and its children (or those of --filter tgid=N)", 0, 0, NULL },
@@ -118,8 +128,45 @@ static int load_symbols(struct kmt_select *s)
 	return 0;
 }
 
+static int parse_tracers(struct kmt_select *s)
+{
+	s->tracers = kmt_tracers_default();
+	if (s->tracer && kmt_tracers_parse(s->tracer, &s->tracers))
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "--tracer: %s (see 'kmemtrace list')",
+				    kmt_err_text());
+	if (s->user_pages && !(s->tracers & KMT_TRACER_BIT(page)))
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "--user-pages belongs to --tracer page");
+	return 0;
+}
+
+int kmt_select_one_layer(const struct kmt_select *s)
+{
+	if (!(s->tracers & (s->tracers - 1)))
+		return 0;
+	return kmt_cmd_fail(KMT_EXIT_USAGE, "--tracer: a report is about one of them, for slab "
+			    "objects lie in pages, and '%s' are several", s->tracer);
+}
+
+void kmt_select_tell_left_out(const struct kmt_select *s, const struct kmt_only *o)
+{
+	struct kmt_buf names = { 0 };
+
+	if (!s->from || !o->left_out)
+		return;
+	for (size_t i = 0; kmt_tracers[i].name; i++)
+		if (kmt_tracers_types(1u << i) & o->left_out_types)
+			kmt_buf_printf(&names, "%s%s", names.len ? "," : "", kmt_tracers[i].name);
+	kmt_cmd_warn("%llu events of the recording are of other layers: see --tracer %s",
+		     (unsigned long long)o->left_out, kmt_buf_str(&names));
+	kmt_buf_done(&names);
+}
+
 int kmt_select_prepare(struct kmt_select *s, const char *command)
 {
+	int status = parse_tracers(s);
+
+	if (status)
+		return status;
 	if (parse_filters(s))
 		return kmt_cmd_usage_error(command);
 	if (s->from && s->source_name)
@@ -225,6 +272,8 @@ int kmt_select_open(struct kmt_select *s, struct kmt_source_opts *opts)
 	opts->sites = s->sites;
 	opts->ring_bytes = s->buffer_bytes;
 	opts->own = s->own;
+	opts->tracers = s->tracers;
+	opts->user_pages = s->user_pages;
 	opts->realtime = s->realtime;
 	if (s->from)
 		return open_file(s, opts);

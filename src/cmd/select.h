@@ -10,11 +10,12 @@
 struct kmt_select {
 	/* options */
 	uint64_t for_ns;
-	const char *source_name, *from, *kallsyms;
+	const char *source_name, *from, *kallsyms, *tracer;
 	struct kmt_strlist filter_exprs;
 	uint64_t objects, objects_kb, sites, buffer_bytes;
-	bool follow, own, strict, realtime;
+	bool follow, own, strict, realtime, user_pages;
 	/* made from them */
+	uint32_t tracers;		/* set of KMT_TRACER_BIT() */
 	struct kmt_filter filter;
 	struct kmt_strlist row_filters;	/* the expressions that are conditions on rows */
 	struct kmt_symbols *symbols;
@@ -52,6 +53,14 @@ int kmt_select_command(struct kmt_select *s, struct kmt_run *run, char **argv);
 int kmt_select_open(struct kmt_select *s, struct kmt_source_opts *opts);
 /* Whose names apply: --kallsyms, the recording's own, or the running kernel's. May be NULL. */
 const struct kmt_symbols *kmt_select_symbols(const struct kmt_select *s);
+/*
+ * One report is about one layer: 0, or a usage error when --tracer names
+ * several. After kmt_select_prepare().
+ */
+int kmt_select_one_layer(const struct kmt_select *s);
+struct kmt_only;
+/* A recording has more than the report: tell the user which layers. */
+void kmt_select_tell_left_out(const struct kmt_select *s, const struct kmt_only *o);
 void kmt_select_done(struct kmt_select *s);
 
 #endif

@@ -18,6 +18,7 @@
 #include "report/report.h"
 #include "symbol/gfp.h"
 #include "symbol/slabs.h"
+#include "tracers/tracers.h"
 
 #define SEC 1000000000ull
 #define OFF(f) offsetof(struct kmt_ask, f)
@@ -247,13 +248,18 @@ int kmt_view_session(struct kmt_view *v)
 		.max_objects = a->select.objects,
 		.max_sites = a->select.sites,
 	};
-	int err = kmt_session_new(&so, &v->session);
+	int err = kmt_select_one_layer(&a->select);
 
+	if (err)
+		return err;
+	err = kmt_session_new(&so, &v->session);
 	if (!err && v->analysis->observer)
 		err = kmt_session_observe(v->session, v->analysis->observer);
 	if (err)
 		return kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "%s", kmt_err_text());
-	v->sink = kmt_session_sink(v->session);
+	v->only = (struct kmt_only){ .types = kmt_tracers_types(a->select.tracers),
+				     .to = kmt_session_sink(v->session) };
+	v->sink = kmt_only_sink(&v->only);
 	/*
 	 * The running kernel's bits mean something else in a recording; one that
 	 * says nothing of its own is a text of the original's time.
@@ -294,6 +300,8 @@ int kmt_view_update(struct kmt_view *v)
 		q.filtered = kmt_sat_add(q.filtered, *v->left_out);
 		q.events = kmt_sat_sub(q.events, *v->left_out);
 	}
+	q.filtered = kmt_sat_add(q.filtered, v->only.left_out);
+	q.events = kmt_sat_sub(q.events, v->only.left_out);
 	kmt_session_set_quality(v->session, &q);
 	return err;
 }
@@ -319,6 +327,7 @@ int kmt_view_read(struct kmt_view *v, const struct kmt_sink *sink, struct kmt_ru
 			return err;
 	}
 	v->interrupted = err == -EINTR;
+	kmt_select_tell_left_out(&v->ask->select, &v->only);
 	return kmt_view_update(v);
 }
 

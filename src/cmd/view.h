@@ -11,6 +11,7 @@
 
 #include "cmd/output.h"
 #include "cmd/select.h"
+#include "core/only.h"
 
 struct kmt_ask {
 	struct kmt_select select;	/* first: its option rows count from here */
@@ -36,7 +37,8 @@ struct kmt_view {
 	bool in_part;			/* only part of the run is counted: no books */
 	const uint64_t *left_out;	/* events outside that part; NULL = none */
 	struct kmt_session *session;
-	struct kmt_sink sink;		/* of the session */
+	struct kmt_only only;		/* the layer that the report is about */
+	struct kmt_sink sink;		/* of the session, behind 'only' */
 	struct kmt_slabs *slabs_start;	/* of the running kernel, for the caller to load */
 	struct kmt_gfp_names *gfp_names;
 	struct kmt_output out;

@@ -26,6 +26,26 @@ char kmt_type_letter(unsigned type)
 	return type < sizeof(letters) ? letters[type] : '?';
 }
 
+uint64_t kmt_event_key(const struct kmt_event *ev)
+{
+	/* kfree() of a cache's object is legal: both are one layer */
+	uint64_t layer = ev->type == KMT_TYPE_CACHE ? KMT_TYPE_KMALLOC : ev->type;
+
+	return ev->addr ? ev->addr ^ layer << 56 : 0;
+}
+
+const char *kmt_migratetype_name(int migratetype)
+{
+	static const char *const names[] = {
+		[KMT_MIGRATE_UNMOVABLE]	  = "unmovable",
+		[KMT_MIGRATE_MOVABLE]	  = "movable",
+		[KMT_MIGRATE_RECLAIMABLE] = "reclaimable",
+	};
+
+	return migratetype >= 0 && migratetype < (int)(sizeof(names) / sizeof(names[0])) ?
+	       names[migratetype] : NULL;
+}
+
 const char *kmt_loss_key(enum kmt_loss reason)
 {
 	return (unsigned)reason < KMT_LOSS_MAX ? losses[reason].key : "lost_unknown";

@@ -22,6 +22,26 @@ enum kmt_type {
 	KMT_TYPE_VMALLOC = 4,
 };
 
+/*
+ * Pages: addr is the page frame number times the page size; order and
+ * migratetype mean something for this type alone. A free may give back a part
+ * of what was allocated: split blocks.
+ */
+#define KMT_MIGRATE_UNMOVABLE	0
+#define KMT_MIGRATE_MOVABLE	1
+#define KMT_MIGRATE_RECLAIMABLE	2
+
+/* "unmovable", "movable", "reclaimable"; NULL for anything else. */
+const char *kmt_migratetype_name(int migratetype);
+
+struct kmt_event;
+
+/*
+ * The object's address and layer in one number, for sets of objects of several
+ * layers: what pages and per-CPU memory have are no virtual addresses.
+ */
+uint64_t kmt_event_key(const struct kmt_event *ev);
+
 /* K C P U V, '?' for anything else. */
 char kmt_type_letter(unsigned type);
 
@@ -31,6 +51,8 @@ struct kmt_event {
 	bool	 has_time;	/* ts_ns is known (the original's text has none) */
 	bool	 has_task;	/* pid and comm are known */
 	bool	 cache_inferred;	/* 'cache' is a guess from size and gfp flags */
+	int8_t	 order;		/* pages: 2^order of them, also of a free; -1 unknown */
+	int8_t	 migratetype;	/* pages: what was asked for, KMT_MIGRATE_*; -1 unknown */
 	int16_t	 node;		/* requested NUMA node, -1 any or unknown */
 	int16_t	 real_node;	/* node the memory lies on, -1 unknown */
 	uint32_t cpu;		/* CPU of the event */
@@ -39,9 +61,9 @@ struct kmt_event {
 	uint32_t n_ips;
 	/*
 	 * Not 0: the source's number for op, type, call_site, call_site_name,
-	 * cache, cache_inferred, bytes_alloc, gfp and ips together, the same
-	 * for as long as it is open, counted up from 1 (a session keeps a table
-	 * by it, and saves the look-up by content).
+	 * cache, cache_inferred, bytes_alloc, gfp, migratetype and ips together,
+	 * the same for as long as it is open, counted up from 1 (a session keeps
+	 * a table by it, and saves the look-up by content).
 	 */
 	uint32_t shape;
 	uint64_t ts_ns;		/* CLOCK_MONOTONIC of the traced machine */

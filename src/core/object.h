@@ -38,6 +38,14 @@ struct kmt_large {
 	uint64_t bytes_alloc;
 };
 
+/*
+ * Two layers of pages.c. A part of a split page block: bytes_req is the number
+ * of the block, its requested bytes are the given ones. And one entry for each
+ * split block, with its number as addr: bytes_alloc is what is left of it.
+ */
+#define KMT_LIVE_PART	126
+#define KMT_LIVE_SPLIT	127
+
 struct kmt_objects {
 	struct kmt_live *v;
 	size_t slots;		/* any number; at most 3/4 of them are in use */

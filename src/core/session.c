@@ -108,21 +108,27 @@ static int tell_alloc(struct kmt_session *s, const struct kmt_event *ev, size_t 
 	return err;
 }
 
+int kmt_session_tell_free(struct kmt_session *s, const struct kmt_event *ev,
+			  const struct kmt_object *o)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < s->n_observers; i++)
+		if (s->observers[i].ops->on_free)
+			err = s->observers[i].ops->on_free(s->observers[i].state, s, ev, o);
+	return err;
+}
+
 /* Out of the table first: an observer sees the books as they are after the event. */
 static int end_object(struct kmt_session *s, const struct kmt_event *ev, struct kmt_live *l)
 {
 	struct kmt_object o = { .addr = l->addr, .birth_ns = l->birth_ns, .site = l->site,
 				.cpu = l->cpu };
-	int err = 0;
 
 	if (s->n_observers)
 		kmt_objects_bytes(&s->objects, l, &o.bytes_req, &o.bytes_alloc);
 	kmt_objects_remove(&s->objects, l);
-
-	for (size_t i = 0; !err && i < s->n_observers; i++)
-		if (s->observers[i].ops->on_free)
-			err = s->observers[i].ops->on_free(s->observers[i].state, s, ev, &o);
-	return err;
+	return kmt_session_tell_free(s, ev, &o);
 }
 
 /* Where the row of a shape is kept; NULL: this event has none, or no memory for it. */
@@ -151,6 +157,7 @@ static void key_of(const struct kmt_session *s, const struct kmt_event *ev,
 	*key = (struct kmt_site_key){
 		.type = ev->type, .cache = ev->cache, .cache_inferred = ev->cache_inferred,
 		.call_site = ev->call_site, .call_site_name = ev->call_site_name,
+		.migratetype = ev->type == KMT_TYPE_PAGES ? ev->migratetype : 0,
 		.size = ev->bytes_alloc > UINT32_MAX ? UINT32_MAX : ev->bytes_alloc,
 	};
 	if (s->opts.by_task) {
@@ -198,7 +205,7 @@ static int site_of(struct kmt_session *s, const struct kmt_event *ev, size_t *re
 }
 
 /* What a free, traced or not, takes away from the object's own row. */
-static struct kmt_site *take_away(struct kmt_session *s, const struct kmt_live *o)
+struct kmt_site *kmt_session_take_away(struct kmt_session *s, const struct kmt_live *o)
 {
 	struct kmt_site *site = &s->sites.v[o->site].site;
 	struct kmt_counts *c = &site->counts;
@@ -214,11 +221,15 @@ static struct kmt_site *take_away(struct kmt_session *s, const struct kmt_live *
 /* The address is handed out again, so its free fired no event. */
 static int close_untraced(struct kmt_session *s, const struct kmt_event *ev)
 {
-	struct kmt_live *old = kmt_objects_find(&s->objects, kmt_object_layer(ev->type), ev->addr);
+	struct kmt_live *old;
+	bool found;
 
+	if (ev->type == KMT_TYPE_PAGES && kmt_pages_exact(s, ev))
+		return kmt_pages_end(s, ev, &found);
+	old = kmt_objects_find(&s->objects, kmt_object_layer(ev->type), ev->addr);
 	if (!old)
 		return 0;
-	take_away(s, old)->counts.untraced_frees++;
+	kmt_session_take_away(s, old)->counts.untraced_frees++;
 	s->untraced_frees++;
 	return end_object(s, ev, old);
 }
@@ -310,25 +321,11 @@ static unsigned lifetime_bucket(uint64_t ns)
 	return bucket < KMT_LIFETIMES ? bucket : KMT_LIFETIMES - 1;
 }
 
-static int on_free(struct kmt_session *s, const struct kmt_event *ev)
+void kmt_session_count_free(struct kmt_session *s, const struct kmt_event *ev,
+			    const struct kmt_live *o)
 {
-	struct kmt_live *o;
-	struct kmt_site *site;
-	int err;
+	struct kmt_site *site = &s->sites.v[o->site].site;
 
-	if (ev->addr <= ZERO_SIZE_PTR) {
-		s->nulls++;
-		return 0;
-	}
-	err = count_free_site(s, ev);
-	if (err)
-		return err;
-	o = kmt_objects_find(&s->objects, kmt_object_layer(ev->type), ev->addr);
-	if (!o) {
-		s->frees_before_start++;
-		return 0;
-	}
-	site = take_away(s, o);
 	site->counts.frees++;
 	if (o->cpu != (ev->cpu & KMT_LIVE_CPU_MASK))
 		site->counts.cross_cpu_frees++;
@@ -339,6 +336,38 @@ static int on_free(struct kmt_session *s, const struct kmt_event *ev)
 		if (age < s->opts.temporary_ns)
 			site->counts.temporary++;
 	}
+}
+
+static int on_free_pages(struct kmt_session *s, const struct kmt_event *ev)
+{
+	bool found = false;
+	int err = kmt_pages_end(s, ev, &found);
+
+	s->frees_before_start += !err && !found;
+	return err;
+}
+
+static int on_free(struct kmt_session *s, const struct kmt_event *ev)
+{
+	struct kmt_live *o;
+	int err;
+
+	if (ev->addr <= ZERO_SIZE_PTR) {
+		s->nulls++;
+		return 0;
+	}
+	err = count_free_site(s, ev);
+	if (err)
+		return err;
+	if (ev->type == KMT_TYPE_PAGES && kmt_pages_exact(s, ev))
+		return on_free_pages(s, ev);
+	o = kmt_objects_find(&s->objects, kmt_object_layer(ev->type), ev->addr);
+	if (!o) {
+		s->frees_before_start++;
+		return 0;
+	}
+	kmt_session_take_away(s, o);
+	kmt_session_count_free(s, ev, o);
 	return end_object(s, ev, o);
 }
 

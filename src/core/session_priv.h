@@ -10,6 +10,16 @@
 
 #define KMT_OBSERVERS 8
 
+/*
+ * What the session knows of the page layer beyond single blocks (pages.c):
+ * blocks that were given back in part.
+ */
+struct kmt_page_layer {
+	uint64_t unit;		/* page size as the events show it, 0 = not yet known */
+	uint32_t orders;	/* bit k: a block of order k was ever live */
+	uint64_t splits;	/* blocks split so far: their numbers */
+};
+
 struct kmt_observer_slot {
 	const struct kmt_observer *ops;
 	void *state;
@@ -27,6 +37,7 @@ struct kmt_session {
 	struct kmt_site_table sites;
 	struct kmt_free_table free_sites;
 	struct kmt_objects objects;	/* of the events */
+	struct kmt_page_layer pages;
 
 	struct kmt_observer_slot observers[KMT_OBSERVERS];
 	size_t	 n_observers;
@@ -58,6 +69,22 @@ struct kmt_session {
 
 void kmt_session_saw_time(struct kmt_session *s, uint64_t ns);
 void kmt_session_saw_live(struct kmt_session *s);
+
+/* session.c: the object's bytes are live no more; returns its row */
+struct kmt_site *kmt_session_take_away(struct kmt_session *s, const struct kmt_live *o);
+/* session.c: an object's end by a traced free, in its row; its bytes are taken away already */
+void kmt_session_count_free(struct kmt_session *s, const struct kmt_event *ev,
+			    const struct kmt_live *o);
+int kmt_session_tell_free(struct kmt_session *s, const struct kmt_event *ev,
+			  const struct kmt_object *o);
+
+/* pages.c: does the event say exactly which page frames it is about? */
+bool kmt_pages_exact(struct kmt_session *s, const struct kmt_event *ev);
+/*
+ * End what is live in the event's frames, whole blocks or parts: by its free,
+ * or (an allocation) because they are handed out again. *ret: there was any.
+ */
+int kmt_pages_end(struct kmt_session *s, const struct kmt_event *ev, bool *ret);
 
 /* snapshot.c: the sink's callback */
 int kmt_session_snapshot(void *ctx, const struct kmt_snapshot *snap);

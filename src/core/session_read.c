@@ -121,9 +121,11 @@ int kmt_session_each_object(const struct kmt_session *s,
 					.site = l->site, .cpu = l->cpu };
 		int res;
 
-		if (!l->addr)
+		if (!l->addr || l->layer == KMT_LIVE_SPLIT)
 			continue;
 		kmt_objects_bytes(&s->objects, l, &o.bytes_req, &o.bytes_alloc);
+		if (l->layer == KMT_LIVE_PART)
+			o.bytes_req = o.bytes_alloc;
 		res = cb(ctx, &o);
 		if (res)
 			return res;

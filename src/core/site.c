@@ -61,7 +61,7 @@ static uint64_t hash_key(const struct kmt_site_key *k, bool counted)
 	uint64_t h = kmt_hash_mix(k->type, (uint64_t)counted << 1 | k->cache_inferred);
 
 	h = kmt_hash_str(h, k->cache);
-	h = kmt_hash_mix(h, k->size);
+	h = kmt_hash_mix(h, (uint64_t)(uint8_t)k->migratetype << 32 | k->size);
 	if (k->by_task)
 		return kmt_hash_mix(h, k->tgid);
 	if (!k->n_ips)
@@ -95,6 +95,7 @@ static bool is_site(const void *ctx, size_t i)
 
 	return k->type == q->key->type && q->v[i].counted == q->counted &&
 	       k->cache_inferred == q->key->cache_inferred && k->size == q->key->size &&
+	       k->migratetype == q->key->migratetype &&
 	       same_str(k->cache, q->key->cache) && same_who(k, q->key);
 }
 

@@ -46,12 +46,13 @@ void kmt_counts_sub(struct kmt_counts *to, const struct kmt_counts *since);
 
 /*
  * What makes two events belong to one row: type, cache (and whether it is a
- * guess), given size, and the task or else the stack or else the call site.
+ * guess), given size, migratetype, and the task or else the stack or else the call site.
  * Strings may be NULL.
  */
 struct kmt_site_key {
 	uint8_t	 type;			/* enum kmt_type */
 	bool	 cache_inferred;	/* from size and gfp flags, not from the kernel */
+	int8_t	 migratetype;		/* pages: as in struct kmt_event; 0 for other types */
 	uint64_t call_site;
 	const char *call_site_name;	/* sources without addresses */
 	const uint64_t *ips;		/* keyed by stack: frames, innermost first */

@@ -141,6 +141,8 @@ static void fill_event(struct kmt_bpf *b, const struct kmt_bpf_ring *r, const st
 		.has_time = true,
 		.node = -1,
 		.real_node = -1,
+		.order = -1,
+		.migratetype = -1,
 		.cpu = r->cpu,
 		.pid = rec->pid,
 		.ts_ns = rec->ts_ns,

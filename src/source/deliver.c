@@ -8,8 +8,10 @@
 
 #include "base/err.h"
 #include "source/cpu_queue.h"
+#include "source/pages.h"
 #include "source/select.h"
 #include "source/tasks.h"
+#include "tracers/tracers.h"
 
 #define OWN_MAX		(1U << 16)	/* own live objects that are remembered */
 #define ZERO_SIZE_PTR	16		/* what kmalloc(0) returns; freeing it is no free */
@@ -21,11 +23,14 @@ int kmt_deliver_init(struct kmt_deliver *d, const struct kmt_source_opts *opts)
 
 	*d = (struct kmt_deliver){ .opts = *opts };
 	kmt_addrset_init(&d->own, OWN_MAX);
+	kmt_caller_init(&d->caller, opts->symbols);
 	if (opts->want_task || opts->key == KMT_BY_TASK || kmt_select_wants_tasks(f))
 		/* a recording's tasks are not in this machine's /proc */
 		err = kmt_tasks_new(opts->path ? "/dev/null" : NULL, &d->tasks);
 	if (!err && !kmt_filter_empty(f))
 		err = kmt_select_new(opts, d->tasks, &d->select);
+	if (!err && !opts->user_pages && (opts->tracers & KMT_TRACER_BIT(page)))
+		err = kmt_pages_new(&d->pages);
 	if (!err && (opts->want_cache || (f && (f->cache.n || f->cache_not.n)))) {
 		if (!opts->path)
 			kmt_kmalloc_gfp_running(&d->kmalloc_gfp);
@@ -42,6 +47,8 @@ void kmt_deliver_done(struct kmt_deliver *d)
 	kmt_tasks_free(d->tasks);
 	kmt_kmalloc_names_free(d->kmalloc_names);
 	kmt_addrset_done(&d->own);
+	kmt_caller_done(&d->caller);
+	kmt_pages_free(d->pages);
 	*d = (struct kmt_deliver){ 0 };
 }
 
@@ -78,13 +85,13 @@ static bool is_own(struct kmt_deliver *d, const struct kmt_node *node)
 	if (d->opts.own)
 		return false;
 	if (ev->op == KMT_OP_FREE)
-		return kmt_addrset_del(&d->own, ev->addr);
+		return kmt_addrset_del(&d->own, kmt_event_key(ev));
 	if (node->in_irq || !is_own_thread(d, ev->pid)) {
-		kmt_addrset_del(&d->own, ev->addr);	/* it was freed without an event */
+		kmt_addrset_del(&d->own, kmt_event_key(ev));	/* freed without an event */
 		return false;
 	}
 	if (ev->addr)
-		kmt_addrset_add(&d->own, ev->addr);
+		kmt_addrset_add(&d->own, kmt_event_key(ev));
 	return true;
 }
 
@@ -118,6 +125,15 @@ static int deliver_event(struct kmt_deliver *d, const struct kmt_sink *sink, str
 		d->n_own++;
 		return 0;
 	}
+	if (d->pages && ev->type == KMT_TYPE_PAGES)
+		pass = kmt_pages_pass(d->pages, ev);
+	if (pass <= 0) {
+		d->n_filtered++;
+		return 0;
+	}
+	kmt_caller_fill(&d->caller, ev);
+	if (!d->opts.want_stacks)
+		ev->n_ips = 0;
 	if (d->kmalloc_names && ev->op == KMT_OP_ALLOC && ev->type == KMT_TYPE_KMALLOC) {
 		ev->cache = kmt_kmalloc_name(d->kmalloc_names, ev->bytes_alloc,
 					     kmt_kmalloc_gfp_family(&d->kmalloc_gfp, ev->gfp));
@@ -190,5 +206,6 @@ void kmt_deliver_quality(const struct kmt_deliver *d, struct kmt_quality *q)
 
 size_t kmt_deliver_bytes(const struct kmt_deliver *d)
 {
-	return kmt_addrset_bytes(&d->own) + (d->select ? kmt_select_bytes(d->select) : 0);
+	return kmt_addrset_bytes(&d->own) + (d->select ? kmt_select_bytes(d->select) : 0) +
+	       kmt_pages_bytes(d->pages);
 }

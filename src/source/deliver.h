@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "source/addrset.h"
+#include "source/caller.h"
 #include "source/kmalloc_names.h"
 #include "source/source.h"
 
@@ -28,6 +29,8 @@ struct kmt_deliver {
 	struct kmt_kmalloc_names *kmalloc_names;	/* NULL: nobody asks for them */
 	struct kmt_kmalloc_gfp kmalloc_gfp;
 	struct kmt_addrset own;			/* live objects of this process */
+	struct kmt_caller caller;		/* its symbols may be set later than init */
+	struct kmt_pages *pages;		/* NULL: user pages are wanted too, or no pages at all */
 	uint32_t own_tid[KMT_OWN_THREADS];
 	size_t	 n_own_tids;
 	uint64_t n_out, n_failed, n_null, n_filtered, n_own;

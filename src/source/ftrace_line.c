@@ -196,6 +196,8 @@ static bool is_ours(struct kmt_ftrace_line *l, struct kmt_word body, struct kmt_
 	if (!event_name(&body, &name) ||
 	    !kmt_tp_kind(name.p, name.len, &l->ev.op, &l->ev.type))
 		return false;
+	if (l->ev.type > KMT_TYPE_CACHE)
+		return false;	/* the other layers are not read from text */
 	*ret_values = body;
 	return true;
 }
@@ -422,7 +424,8 @@ enum kmt_ftrace_kind kmt_ftrace_line_parse(struct kmt_ftrace_line *l, struct kmt
 	while (line.len && line.p[line.len - 1] == '\r')
 		line.len--;
 	w = kmt_word_trim(line);
-	l->ev = (struct kmt_event){ .node = -1, .real_node = -1 };
+	l->ev = (struct kmt_event){ .node = -1, .real_node = -1, .order = -1,
+				       .migratetype = -1 };
 	l->gfp = (struct kmt_ftrace_gfp){ 0 };
 	l->is_hashed = l->has_name = false;
 	l->frame_addr = 0;

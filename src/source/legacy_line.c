@@ -344,7 +344,8 @@ enum kmt_legacy_kind kmt_legacy_line_parse(struct kmt_legacy_line *l, const char
 		return KMT_LEGACY_NOTHING;
 	if (trimmed.p[0] == '#')
 		return parse_comment(l, trimmed);
-	l->ev = (struct kmt_event){ .node = -1, .real_node = -1 };
+	l->ev = (struct kmt_event){ .node = -1, .real_node = -1, .order = -1,
+				       .migratetype = -1 };
 	if (kmt_word_starts(trimmed, "type_id "))
 		return parse_default(l, trimmed);
 	if ((trimmed.p[0] == '+' || trimmed.p[0] == '-') && trimmed.len > 1 &&

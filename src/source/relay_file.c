@@ -180,7 +180,7 @@ static void take(struct kmt_relay_file *f, const struct record *r)
 {
 	f->ev = (struct kmt_event){
 		.op = r->event_id ? KMT_OP_FREE : KMT_OP_ALLOC, .type = r->type_id,
-		.cpu = f->ev.cpu, .node = -1, .real_node = -1,
+		.cpu = f->ev.cpu, .node = -1, .real_node = -1, .order = -1, .migratetype = -1,
 		.call_site = r->call_site, .addr = r->ptr,
 	};
 	if (!r->event_id) {

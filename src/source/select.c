@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "source/addrset.h"
+#include "source/pages.h"
 #include "source/tasks.h"
 #include "symbol/slabs.h"
 #include "symbol/symbols.h"
@@ -25,6 +26,7 @@ struct kmt_select {
 	const struct kmt_slabs *slabs;
 	struct kmt_tasks *tasks;
 	struct kmt_addrset passed;	/* live objects whose allocation passed */
+	struct kmt_frames frames;	/* live pages of that kind, frame by frame */
 	struct kmt_addrset yes, no;	/* call sites that were looked up */
 	struct kmt_addrset cache_yes, cache_no;	/* hashes of cache names */
 	uint64_t untracked;
@@ -98,6 +100,7 @@ int kmt_select_new(const struct kmt_source_opts *opts, struct kmt_tasks *tasks,
 	s->slabs = opts->slabs;
 	s->tasks = tasks;
 	kmt_addrset_init(&s->passed, opts->objects ? opts->objects : MAX_ADDRESSES);
+	kmt_frames_init(&s->frames, MAX_ADDRESSES);
 	kmt_addrset_init(&s->yes, MAX_VERDICTS);
 	kmt_addrset_init(&s->no, MAX_VERDICTS);
 	kmt_addrset_init(&s->cache_yes, MAX_VERDICTS);
@@ -117,6 +120,7 @@ void kmt_select_free(struct kmt_select *s)
 	if (!s)
 		return;
 	kmt_addrset_done(&s->passed);
+	kmt_frames_done(&s->frames);
 	kmt_addrset_done(&s->yes);
 	kmt_addrset_done(&s->no);
 	kmt_addrset_done(&s->cache_yes);
@@ -263,20 +267,34 @@ static bool alloc_passes(struct kmt_select *s, const struct kmt_event *ev)
 	       task_passes(s, ev) && site_passes(s, ev->call_site);
 }
 
+static bool forget(struct kmt_select *s, const struct kmt_event *ev)
+{
+	if (ev->type == KMT_TYPE_PAGES)
+		return kmt_frames_del(&s->frames, ev);
+	return kmt_addrset_del(&s->passed, kmt_event_key(ev));
+}
+
+static int remember(struct kmt_select *s, const struct kmt_event *ev)
+{
+	if (ev->type == KMT_TYPE_PAGES)
+		return kmt_frames_add(&s->frames, ev);
+	return kmt_addrset_add(&s->passed, kmt_event_key(ev));
+}
+
 int kmt_select_event(struct kmt_select *s, const struct kmt_event *ev)
 {
 	int err;
 
 	if (ev->op == KMT_OP_FREE)
-		return kmt_addrset_del(&s->passed, ev->addr);
+		return forget(s, ev);
 	if (!alloc_passes(s, ev)) {
 		/* whoever had this address is gone, though no free was seen */
-		kmt_addrset_del(&s->passed, ev->addr);
+		forget(s, ev);
 		return 0;
 	}
 	if (!ev->addr)
 		return 1;
-	err = kmt_addrset_add(&s->passed, ev->addr);
+	err = remember(s, ev);
 	if (err == -ENOSPC)
 		s->untracked++;
 	else if (err < 0)
@@ -303,6 +321,7 @@ uint64_t kmt_select_untracked(const struct kmt_select *s)
 
 size_t kmt_select_bytes(const struct kmt_select *s)
 {
-	return kmt_addrset_bytes(&s->passed) + kmt_addrset_bytes(&s->yes) +
+	return kmt_addrset_bytes(&s->passed) + kmt_addrset_bytes(&s->frames.set) +
+	       kmt_addrset_bytes(&s->yes) +
 	       kmt_addrset_bytes(&s->no);
 }

@@ -41,6 +41,8 @@ struct kmt_source_opts {
 	bool	 own;			/* do not leave kmemtrace's own events out */
 	bool	 realtime;		/* reader at SCHED_FIFO where allowed */
 	bool	 threads;		/* others of ours work while poll() sleeps */
+	uint32_t tracers;		/* set of KMT_TRACER_BIT(); 0 = kmt_tracers_default() */
+	bool	 user_pages;		/* pages of user memory and page cache too */
 };
 
 struct kmt_source;

@@ -8,29 +8,46 @@
 #include "base/err.h"
 
 /*
- * The slab events, frees first so that whoever switches them on in this order
- * sees no allocation without its free.
+ * The events, frees first so that whoever switches them on in this order sees
+ * no allocation without its free.
  *
  * kmalloc_node and kmem_cache_alloc_node: Linux commits 11e9734bcb6a and
- * 2c1d697fb8ba (in v6.1) folded them into the plain events.
+ * 2c1d697fb8ba (in v6.1) folded them into the plain events. mm_page_free was
+ * mm_page_free_direct until 3.3; mm_page_free_batched comes in
+ * addition to mm_page_free and is none of ours.
  */
+#define EVENTS(OP)							\
+	OP("kmem",    "kfree",			FREE,  KMALLOC)		\
+	OP("kmem",    "kmem_cache_free",	FREE,  CACHE)		\
+	OP("kmem",    "mm_page_free",		FREE,  PAGES)		\
+	OP("kmem",    "mm_page_free_direct",	FREE,  PAGES)		\
+	OP("percpu",  "percpu_free_percpu",	FREE,  PERCPU)		\
+	OP("vmalloc", "free_vmap_area_noflush",	FREE,  VMALLOC)		\
+	OP("kmem",    "kmalloc",		ALLOC, KMALLOC)		\
+	OP("kmem",    "kmalloc_node",		ALLOC, KMALLOC)		\
+	OP("kmem",    "kmem_cache_alloc",	ALLOC, CACHE)		\
+	OP("kmem",    "kmem_cache_alloc_node",	ALLOC, CACHE)		\
+	OP("kmem",    "mm_page_alloc",		ALLOC, PAGES)		\
+	OP("percpu",  "percpu_alloc_percpu",	ALLOC, PERCPU)		\
+	OP("percpu",  "percpu_alloc_percpu_fail", ALLOC, PERCPU)	\
+	OP("vmalloc", "alloc_vmap_area",	ALLOC, VMALLOC)
+
 static const struct event {
-	const char *name;
+	const char *system, *name;
 	enum kmt_op op;
 	enum kmt_type type;
 } events[] = {
-	{ "kfree",		   KMT_OP_FREE,	 KMT_TYPE_KMALLOC },
-	{ "kmem_cache_free",	   KMT_OP_FREE,	 KMT_TYPE_CACHE },
-	{ "kmalloc",		   KMT_OP_ALLOC, KMT_TYPE_KMALLOC },
-	{ "kmalloc_node",	   KMT_OP_ALLOC, KMT_TYPE_KMALLOC },
-	{ "kmem_cache_alloc",	   KMT_OP_ALLOC, KMT_TYPE_CACHE },
-	{ "kmem_cache_alloc_node", KMT_OP_ALLOC, KMT_TYPE_CACHE },
+#define ROW(system, name, op, type) { system, name, KMT_OP_##op, KMT_TYPE_##type },
+	EVENTS(ROW)
+#undef ROW
 };
 #define N_EVENTS (sizeof(events) / sizeof(events[0]))
 
 const char *const kmt_tp_events[] = {
-	"kfree", "kmem_cache_free", "kmalloc", "kmalloc_node", "kmem_cache_alloc",
-	"kmem_cache_alloc_node", NULL
+#define ROW(system, name, op, type) name,
+	EVENTS(ROW)
+#undef ROW
+	NULL
 };
 
 /*
@@ -47,6 +64,14 @@ static const struct alias {
 	{ KMT_TP_ALLOC,	"bytes_alloc" },	/* ca2b84cb3c4a */
 	{ KMT_TP_GFP,	"gfp_flags" },	/* ca2b84cb3c4a; gfp_t, fe573327ffb1 (v5.19): long */
 	{ KMT_TP_NODE,	"node" },	/* in the _node events; 11e9734bcb6a (v6.1): in all */
+	{ KMT_TP_PTR,	"addr" },	/* alloc_vmap_area */
+	{ KMT_TP_PTR,	"va_start" },	/* free_vmap_area_noflush */
+	{ KMT_TP_REQ,	"size" },	/* percpu_alloc_percpu, alloc_vmap_area */
+	{ KMT_TP_FAILED, "failed" },	/* alloc_vmap_area */
+	{ KMT_TP_PFN,	"pfn" },	/* mm_page_*, since 4.2 */
+	{ KMT_TP_PAGE,	"page" },	/* before that */
+	{ KMT_TP_ORDER,	"order" },
+	{ KMT_TP_MIGRATE, "migratetype" },
 	{ KMT_TP_NAME,	"name" },	/* 3544de8ee6e4 (v5.12): frees; v6.18: allocations */
 };
 
@@ -65,14 +90,23 @@ static bool is_sane(enum kmt_tp_role role, const struct kmt_tp_field *f)
 
 static bool is_needed(const struct kmt_tp_layout *l, enum kmt_tp_role role)
 {
+	bool alloc = l->op == KMT_OP_ALLOC;
+
 	switch (role) {
 	case KMT_TP_SITE:
+		return l->type <= KMT_TYPE_CACHE;
 	case KMT_TP_PTR:
-		return true;
+		return l->type != KMT_TYPE_PAGES && !l->no_address;
 	case KMT_TP_REQ:
+		return alloc && l->type != KMT_TYPE_PAGES;
 	case KMT_TP_ALLOC:
+		return alloc && l->type <= KMT_TYPE_CACHE;
 	case KMT_TP_GFP:
-		return l->op == KMT_OP_ALLOC;
+		return alloc && l->type <= KMT_TYPE_PAGES;
+	case KMT_TP_PFN:
+		return l->type == KMT_TYPE_PAGES && !l->has[KMT_TP_PAGE];
+	case KMT_TP_ORDER:
+		return l->type == KMT_TYPE_PAGES;
 	default:
 		return false;
 	}
@@ -134,6 +168,7 @@ int kmt_tp_bind(const char *event, const struct kmt_tp_field *fields, size_t n,
 		return kmt_err(-ENOENT, "event '%s' is no allocation or free", event);
 	l.op = known->op;
 	l.type = known->type;
+	l.no_address = !strcmp(event, "percpu_alloc_percpu_fail");
 	for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {
 		int err = bind_alias(event, &aliases[i], find(fields, n, aliases[i].name), &l);
 
@@ -146,6 +181,18 @@ int kmt_tp_bind(const char *event, const struct kmt_tp_field *fields, size_t n,
 				       aliases[i].name);
 	*ret = l;
 	return 0;
+}
+
+const char *kmt_tp_system(const char *event)
+{
+	const struct event *known = find_event(event);
+
+	return known ? known->system : NULL;
+}
+
+bool kmt_tp_has_site(const struct kmt_tp_layout *l)
+{
+	return l->has[KMT_TP_SITE];
 }
 
 uint64_t kmt_tp_number(const struct kmt_tp_field *f, bool swap, const void *data, size_t len)
@@ -187,6 +234,58 @@ static const char *get_string(const struct kmt_tp_field *f, bool swap, const cha
 	return data + at;
 }
 
+#define PAGE_STRUCT	64	/* bytes of a struct page where events still carried its address */
+#define ORDER_MAX	40	/* more cannot be: the shift must be defined */
+
+/* The frame's number; false: the allocation failed, which the kernel says with -1 or NULL. */
+static bool get_pfn(const struct kmt_tp_layout *l, const uint64_t *v, uint64_t *ret)
+{
+	const struct kmt_tp_field *f = &l->field[KMT_TP_PFN];
+
+	if (!l->has[KMT_TP_PFN]) {
+		/* a number as good as any: neighbours in memory are neighbours in it */
+		*ret = (v[KMT_TP_PAGE] & 0xffffffffffffULL) / PAGE_STRUCT;
+		return v[KMT_TP_PAGE] != 0;
+	}
+	*ret = v[KMT_TP_PFN];
+	return v[KMT_TP_PFN] != (f->size == 4 ? UINT32_MAX : UINT64_MAX);
+}
+
+static void finish_pages(const struct kmt_tp_layout *l, const uint64_t *v, struct kmt_event *ev)
+{
+	uint64_t page = l->page_size ? l->page_size : 4096, pfn;
+
+	ev->addr = get_pfn(l, v, &pfn) ? pfn * page : 0;
+	ev->order = v[KMT_TP_ORDER] <= ORDER_MAX ? (int8_t)v[KMT_TP_ORDER] : -1;
+	if (ev->op == KMT_OP_FREE)
+		return;
+	ev->bytes_req = ev->bytes_alloc = ev->order < 0 ? 0 : page << ev->order;
+	if (l->has[KMT_TP_MIGRATE] && v[KMT_TP_MIGRATE] <= INT8_MAX)
+		ev->migratetype = (int8_t)v[KMT_TP_MIGRATE];
+}
+
+static void finish_percpu(const struct kmt_tp_layout *l, struct kmt_event *ev)
+{
+	if (l->no_address)
+		ev->addr = 0;
+	if (ev->op == KMT_OP_FREE)
+		return;
+	/* the event's size is one CPU's share; bytes_alloc came with f67bed134a05 (v5.19) */
+	if (l->n_cpus)
+		ev->bytes_req *= l->n_cpus;
+	else if (l->has[KMT_TP_ALLOC])
+		ev->bytes_req = ev->bytes_alloc;
+	if (!l->has[KMT_TP_ALLOC])
+		ev->bytes_alloc = ev->bytes_req;
+}
+
+static void finish_vmalloc(const uint64_t *v, struct kmt_event *ev)
+{
+	ev->bytes_alloc = ev->bytes_req;
+	if (v[KMT_TP_FAILED])
+		ev->addr = 0;
+}
+
 int kmt_tp_decode(const struct kmt_tp_layout *l, const void *data, size_t len,
 		  struct kmt_event *ev)
 {
@@ -207,7 +306,14 @@ int kmt_tp_decode(const struct kmt_tp_layout *l, const void *data, size_t len,
 	ev->bytes_alloc = v[KMT_TP_ALLOC];
 	ev->gfp = v[KMT_TP_GFP];
 	ev->node = l->has[KMT_TP_NODE] ? (int16_t)v[KMT_TP_NODE] : -1;
+	ev->order = ev->migratetype = -1;
 	ev->cache = l->has[KMT_TP_NAME] ?
 		    get_string(&l->field[KMT_TP_NAME], l->swap, data, len) : NULL;
+	if (l->type == KMT_TYPE_PAGES)
+		finish_pages(l, v, ev);
+	else if (l->type == KMT_TYPE_PERCPU)
+		finish_percpu(l, ev);
+	else if (l->type == KMT_TYPE_VMALLOC)
+		finish_vmalloc(v, ev);
 	return 0;
 }

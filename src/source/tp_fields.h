@@ -35,20 +35,36 @@ enum kmt_tp_role {
 	KMT_TP_ALLOC,
 	KMT_TP_GFP,
 	KMT_TP_NODE,
-	KMT_TP_NAME,
+	KMT_TP_PFN,		/* pages: the frame's number; else KMT_TP_PAGE */
+	KMT_TP_PAGE,		/* struct page *, up to 4.1 */
+	KMT_TP_ORDER,
+	KMT_TP_MIGRATE,
+	KMT_TP_FAILED,
+	KMT_TP_NAME,		/* last: the only one that is no number */
 	KMT_TP_ROLE_MAX
 };
 
 struct kmt_tp_layout {
 	enum kmt_op op;
 	uint8_t type;			/* enum kmt_type */
+	bool no_address;		/* a failure: the event has no pointer */
 	bool swap;			/* the record's byte order is not ours */
+	/* of the traced machine, set after the bind: 0 = 4096, 0 = unknown */
+	uint32_t page_size;
+	uint32_t n_cpus;		/* possible CPUs: what per-CPU memory is taken for */
 	bool has[KMT_TP_ROLE_MAX];
 	struct kmt_tp_field field[KMT_TP_ROLE_MAX];	/* names are NULL */
 };
 
 /* Names of the events that are understood, frees first, NULL-terminated. */
 extern const char *const kmt_tp_events[];
+/* "kmem" for "kmalloc"; NULL: no event of ours. */
+const char *kmt_tp_system(const char *event);
+/*
+ * Does the event tell its call site? Pages and vmalloc areas do not: it comes
+ * from their stack (source/caller.h).
+ */
+bool kmt_tp_has_site(const struct kmt_tp_layout *l);
 
 /* Is the event by this name (of 'len' bytes) ours, and what is it? */
 bool kmt_tp_kind(const char *name, size_t len, enum kmt_op *ret_op, uint8_t *ret_type);
@@ -61,9 +77,13 @@ int kmt_tp_bind(const char *event, const struct kmt_tp_field *fields, size_t n,
 		struct kmt_tp_layout *ret);
 
 /*
- * Fill op, type, call_site, addr, bytes, gfp, node and cache; the rest of *ev
- * is left alone. 'cache' points into the record. -EBADMSG: the record is
- * shorter than its fields.
+ * Fill op, type, call_site, addr, bytes, gfp, node, order, migratetype and
+ * cache; the rest of *ev is left alone. 'cache' points into the record.
+ * -EBADMSG: the record is shorter than its fields.
+ *
+ *   pages	addr = frame number * page size; a free has its order too
+ *   percpu	bytes_req is for all CPUs together, as is bytes_alloc
+ *   vmalloc	bytes are address space, with the guard page
  */
 int kmt_tp_decode(const struct kmt_tp_layout *l, const void *data, size_t len,
 		  struct kmt_event *ev);

@@ -16,13 +16,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <tracefs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/cpus.h"
 #include "base/err.h"
 #include "base/fmt.h"
 #include "source/deliver.h"
@@ -30,16 +30,14 @@
 #include "source/tasks.h"
 #include "source/tp_fields.h"
 #include "source/tracefs_dir.h"
+#include "tracers/tracers.h"
 
-#define RING_DEFAULT	(8ULL << 20)	/* per CPU */
-#define RING_TOTAL	(256ULL << 20)	/* the default never takes more than this together */
-#define RING_MIN	(64ULL << 10)
 #define LOOK_NS		10000000ULL	/* no wake-ups: look this often, oftener at small rings */
 #define LOOK_MIN_NS	1000000ULL
 #define OWN_NS		100000000ULL	/* look for own new threads this often */
 #define SLACK_NS	1000000ULL	/* an event may be committed that long after its time */
 #define MAX_FIELDS	32
-#define MAX_EVENTS	16
+#define MAX_EVENTS	24
 #define CLONE_THREAD_BIT 0x00010000ULL
 
 /* Bits of common_flags: enum trace_flag_type, the same since 2.6.28. */
@@ -91,6 +89,8 @@ struct tracefs {
 	struct kmt_merge merge;
 	size_t n_cpus;
 	size_t page_size;
+	uint32_t possible_cpus;		/* 0 unknown */
+	bool stacks;			/* wanted, or call sites come from them */
 	struct kmt_deliver deliver;
 	uint64_t ring_bytes;
 	uint64_t started_ns, stopped_ns;
@@ -146,7 +146,7 @@ static struct tep_event *read_format(struct tracefs *s, const char *system, cons
 
 static int bind_kmem(struct tracefs *s, const char *name)
 {
-	struct tep_event *te = read_format(s, "kmem", name);
+	struct tep_event *te = read_format(s, kmt_tp_system(name), name);
 	struct kmt_tp_field fields[MAX_FIELDS];
 	struct event *ev = &s->event[s->n_events];
 	size_t n = 0;
@@ -159,6 +159,10 @@ static int bind_kmem(struct tracefs *s, const char *name)
 	err = kmt_tp_bind(name, fields, n, &ev->layout);
 	if (err)
 		return err;
+	ev->layout.page_size = sysconf(_SC_PAGESIZE);
+	ev->layout.n_cpus = s->possible_cpus;
+	/* of percpu memory the frees alone tell no call site: not worth a stack for each event */
+	s->stacks |= !kmt_tp_has_site(&ev->layout) && ev->layout.type != KMT_TYPE_PERCPU;
 	ev->id = te->id;
 	ev->record = REC_KMEM;
 	s->n_events++;
@@ -208,11 +212,31 @@ static int bind_common(struct tracefs *s)
 	return 0;
 }
 
+/* The tracers' events; each needs one of either kind. */
+static int read_tracers(struct tracefs *s)
+{
+	uint32_t missing[2] = { s->opts.tracers, s->opts.tracers };
+
+	for (size_t i = 0; kmt_tp_events[i]; i++) {
+		uint32_t tracer = kmt_tracers_of_event(kmt_tp_events[i]);
+		int res = tracer & s->opts.tracers ? bind_kmem(s, kmt_tp_events[i]) : 0;
+
+		if (res < 0)
+			return res;
+		if (res)
+			missing[s->event[s->n_events - 1].layout.op] &= ~tracer;
+	}
+	for (size_t i = 0; kmt_tracers[i].name; i++)
+		if ((missing[KMT_OP_ALLOC] | missing[KMT_OP_FREE]) & 1u << i)
+			return kmt_err(-ENOENT, "tracefs lacks events of tracer '%s'",
+				       kmt_tracers[i].name);
+	return 0;
+}
+
 static int read_formats(struct tracefs *s)
 {
 	_cleanup_free_ char *header = NULL;
-	bool has[2] = { false, false };
-	int len = 0;
+	int len = 0, err;
 
 	tep_set_loglevel(TEP_LOG_NONE);
 	s->tep = tep_alloc();
@@ -226,18 +250,11 @@ static int read_formats(struct tracefs *s)
 	if (!header || tep_parse_header_page(s->tep, header, len, sizeof(long)))
 		return kmt_err(-EPROTO, "cannot read tracefs events/header_page");
 	s->page_size = tep_get_sub_buffer_size(s->tep);
-	for (size_t i = 0; kmt_tp_events[i]; i++) {
-		int res = bind_kmem(s, kmt_tp_events[i]);
-
-		if (res < 0)
-			return res;
-		if (res)
-			has[s->event[s->n_events - 1].layout.op] = true;
-	}
-	if (!has[KMT_OP_ALLOC] || !has[KMT_OP_FREE])
-		return kmt_err(-ENOENT, "tracefs has no kmem events");
+	err = read_tracers(s);
+	if (err)
+		return err;
 	for (size_t i = 0; i < sizeof(other_events) / sizeof(other_events[0]); i++)
-		if (other_events[i].record == REC_STACK ? s->opts.want_stacks : !!s->deliver.tasks)
+		if (other_events[i].record == REC_STACK ? s->stacks : !!s->deliver.tasks)
 			bind_other(s, &other_events[i]);
 	return bind_common(s);
 }
@@ -262,19 +279,6 @@ static int write_file(struct tracefs *s, const char *file, const char *text)
 			     file);
 }
 
-/* What a ring may take if nobody said: 8 MiB per CPU, and bounded together. */
-static uint64_t default_ring(const struct tracefs *s)
-{
-	struct sysinfo si;
-	uint64_t total = RING_TOTAL, each;
-
-	if (!sysinfo(&si) && (uint64_t)si.totalram * si.mem_unit / 256 < total)
-		total = (uint64_t)si.totalram * si.mem_unit / 256;
-	each = total / (s->n_cpus ? s->n_cpus : 1);
-	each = each < RING_DEFAULT ? each : RING_DEFAULT;
-	return each > RING_MIN ? each : RING_MIN;
-}
-
 static int create_instance(struct tracefs *s)
 {
 	char name[64];
@@ -296,7 +300,7 @@ static int set_up_instance(struct tracefs *s)
 	char kib[32], size[KMT_FMT_LEN];
 	int err;
 
-	s->ring_bytes = s->opts.ring_bytes ? s->opts.ring_bytes : default_ring(s);
+	s->ring_bytes = s->opts.ring_bytes ? s->opts.ring_bytes : kmt_tracefs_ring(s->n_cpus);
 	snprintf(kib, sizeof(kib), "%llu", (unsigned long long)(s->ring_bytes / 1024));
 	err = write_file(s, "tracing_on", "0");
 	if (!err)
@@ -304,7 +308,7 @@ static int set_up_instance(struct tracefs *s)
 	/* overwritten events are counted where they are missing; dropped ones only in sum */
 	if (!err)
 		err = write_file(s, "options/overwrite", "1");
-	if (!err && s->opts.want_stacks)
+	if (!err && s->stacks)
 		err = write_file(s, "options/stacktrace", "1");
 	if (err)
 		return err;
@@ -326,7 +330,7 @@ static int open_cpu(struct tracefs *s, struct cpu *c, uint32_t id)
 	c->kbuf = tep_kbuffer(s->tep);
 	if (!c->page || !c->kbuf)
 		return kmt_err(-ENOMEM, "no memory for trace pages");
-	return kmt_cpu_queue_init(&c->st.queue, s->opts.want_stacks);
+	return kmt_cpu_queue_init(&c->st.queue, s->stacks);
 }
 
 static int open_cpus(struct tracefs *s)
@@ -442,14 +446,18 @@ static int open_tracefs(struct tracefs *s)
 static int source_open(const struct kmt_source_opts *opts, struct kmt_source **ret)
 {
 	struct tracefs *s = calloc(1, sizeof(*s));
-	int err;
+	int err, n;
 
 	if (!s)
 		return kmt_err(-ENOMEM, "no memory for the tracefs source");
 	s->base.ops = &kmt_source_tracefs;
 	s->opts = *opts;
+	s->opts.tracers = opts->tracers ? opts->tracers : kmt_tracers_default();
+	s->stacks = opts->want_stacks;
 	s->dir.mount_fd = -1;
-	err = kmt_deliver_init(&s->deliver, opts);
+	n = kmt_cpus_file("/sys/devices/system/cpu/possible", NULL, NULL);
+	s->possible_cpus = n > 0 ? n : 0;
+	err = kmt_deliver_init(&s->deliver, &s->opts);
 	if (!err)
 		err = open_tracefs(s);
 	if (err) {
@@ -491,19 +499,6 @@ static int source_stop(struct kmt_source *base)
 
 /* ---- records to nodes ---------------------------------------------------- */
 
-static uint64_t stat_value(const char *text, const char *key)
-{
-	size_t len = strlen(key);
-
-	while (text && *text) {
-		if (!strncmp(text, key, len))
-			return strtoull(text + len, NULL, 10);
-		text = strchr(text, '\n');
-		text = text ? text + 1 : NULL;
-	}
-	return 0;
-}
-
 /* The kernel's own count of what this CPU's buffer had no room for. */
 static uint64_t kernel_lost(struct tracefs *s, const struct cpu *c)
 {
@@ -512,8 +507,7 @@ static uint64_t kernel_lost(struct tracefs *s, const struct cpu *c)
 
 	snprintf(path, sizeof(path), "per_cpu/cpu%u/stats", c->st.cpu);
 	text = tracefs_instance_file_read(s->instance, path, NULL);
-	return stat_value(text, "overrun: ") + stat_value(text, "commit overrun: ") +
-	       stat_value(text, "dropped events: ");
+	return kmt_tracefs_stats_lost(text);
 }
 
 /*
@@ -604,7 +598,7 @@ static int add_kmem(struct tracefs *s, struct cpu *c, const struct event *known,
 	ev->cpu = c->st.cpu;
 	ev->pid = number(&s->common_pid, data, len);
 	ev->real_node = -1;
-	if (s->opts.want_stacks)
+	if (s->stacks)
 		kmt_cpu_queue_await(&c->st.queue, context(s, data, len));
 	return 0;
 }
@@ -719,7 +713,7 @@ static bool wait_for_look(struct tracefs *s, int64_t *left)
 static int look(struct tracefs *s, const struct kmt_sink *sink)
 {
 	/* read the clock first: what comes later than that may not be complete */
-	uint64_t now = now_ns(), wait = LOOK_NS * s->ring_bytes / RING_DEFAULT;
+	uint64_t now = now_ns(), wait = LOOK_NS * s->ring_bytes / KMT_TRACEFS_RING;
 	int n;
 
 	if (now >= s->next_own_ns) {

@@ -10,10 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
+
+#define RING_TOTAL	(256ULL << 20)	/* the default never takes more than this together */
+#define RING_MIN	(64ULL << 10)
 
 static void cleanup_mntent(FILE **f)
 {
@@ -178,4 +182,35 @@ int kmt_tracefs_cpus(const char *per_cpu, uint32_t **ret, size_t *ret_n)
 	*ret = take_ptr(ids);
 	*ret_n = n;
 	return 0;
+}
+
+uint64_t kmt_tracefs_ring(size_t n_cpus)
+{
+	struct sysinfo si;
+	uint64_t total = RING_TOTAL, each;
+
+	if (!sysinfo(&si) && (uint64_t)si.totalram * si.mem_unit / 256 < total)
+		total = (uint64_t)si.totalram * si.mem_unit / 256;
+	each = total / (n_cpus ? n_cpus : 1);
+	each = each < KMT_TRACEFS_RING ? each : KMT_TRACEFS_RING;
+	return each > RING_MIN ? each : RING_MIN;
+}
+
+static uint64_t stat_value(const char *text, const char *key)
+{
+	size_t len = strlen(key);
+
+	while (text && *text) {
+		if (!strncmp(text, key, len))
+			return strtoull(text + len, NULL, 10);
+		text = strchr(text, '\n');
+		text = text ? text + 1 : NULL;
+	}
+	return 0;
+}
+
+uint64_t kmt_tracefs_stats_lost(const char *text)
+{
+	return stat_value(text, "overrun: ") + stat_value(text, "commit overrun: ") +
+	       stat_value(text, "dropped events: ");
 }

@@ -34,4 +34,11 @@ int kmt_tracefs_remove_leftovers(const struct kmt_tracefs_dir *d);
  */
 int kmt_tracefs_cpus(const char *per_cpu, uint32_t **ret, size_t *ret_n);
 
+#define KMT_TRACEFS_RING (8ULL << 20)	/* per CPU */
+
+/* What a CPU's ring may take if nobody said; bounded for all CPUs together too. */
+uint64_t kmt_tracefs_ring(size_t n_cpus);
+/* Out of a buffer's 'stats' file: the kernel's count of what it had no room for. */
+uint64_t kmt_tracefs_stats_lost(const char *text);
+
 #endif

@@ -292,7 +292,7 @@ static void test_unbindable(void **state)
 	struct kmt_tp_field f[COUNT(kmalloc_2009)];
 	struct kmt_tp_layout l;
 
-	assert_int_equal(kmt_tp_bind("mm_page_alloc", kmalloc_2009, COUNT(kmalloc_2009), &l),
+	assert_int_equal(kmt_tp_bind("mm_page_free_batched", kmalloc_2009, COUNT(kmalloc_2009), &l),
 			 -ENOENT);
 	/* without any one of its fields an allocation is not understood */
 	for (size_t skip = 0; skip < COUNT(kmalloc_2009); skip++) {
@@ -317,12 +317,203 @@ static void test_unbindable(void **state)
 	assert_false(l.has[KMT_TP_NAME]);
 }
 
+/* ---- the other layers: formats of 6.18 ---- */
+
+static const struct kmt_tp_field page_alloc[] = {
+	N("pfn", 8, 8, 0), N("order", 16, 4, 0), N("gfp_flags", 24, 8, 0),
+	N("migratetype", 32, 4, 1),
+};
+static const struct kmt_tp_field page_free[] = { N("pfn", 8, 8, 0), N("order", 16, 4, 0) };
+static const struct kmt_tp_field page_alloc_2009[] = {	/* 2.6.32 - 4.1 */
+	N("page", 8, 8, 0), N("order", 16, 4, 0), N("gfp_flags", 20, 4, 0),
+	N("migratetype", 24, 4, 1),
+};
+static const struct kmt_tp_field percpu_alloc[] = {	/* since 5.19 */
+	N("call_site", 8, 8, 0), N("reserved", 16, 1, 0), N("is_atomic", 17, 1, 0),
+	N("size", 24, 8, 0), N("align", 32, 8, 0), N("base_addr", 40, 8, 0),
+	N("off", 48, 4, 1), N("ptr", 56, 8, 0), N("bytes_alloc", 64, 8, 0),
+	N("gfp_flags", 72, 8, 0),
+};
+static const struct kmt_tp_field percpu_alloc_413[] = {
+	N("reserved", 8, 1, 0), N("is_atomic", 9, 1, 0), N("size", 16, 8, 0),
+	N("align", 24, 8, 0), N("base_addr", 32, 8, 0), N("off", 40, 4, 1), N("ptr", 48, 8, 0),
+};
+static const struct kmt_tp_field percpu_free[] = {
+	N("base_addr", 8, 8, 0), N("off", 16, 4, 1), N("ptr", 24, 8, 0),
+};
+static const struct kmt_tp_field percpu_fail[] = {
+	N("reserved", 8, 1, 0), N("is_atomic", 9, 1, 0), N("size", 16, 8, 0), N("align", 24, 8, 0),
+};
+static const struct kmt_tp_field vmap_alloc[] = {
+	N("addr", 8, 8, 0), N("size", 16, 8, 0), N("align", 24, 8, 0), N("vstart", 32, 8, 0),
+	N("vend", 40, 8, 0), N("failed", 48, 4, 1),
+};
+static const struct kmt_tp_field vmap_free[] = {
+	N("va_start", 8, 8, 0), N("nr_lazy", 16, 8, 0), N("nr_lazy_max", 24, 8, 0),
+};
+
+static void test_pages(void **state)
+{
+	uint8_t rec[40] = { 0 };
+	struct kmt_tp_layout l;
+	struct kmt_event ev = { 0 };
+
+	put(rec, 8, 0x12345, 8);
+	put(rec, 16, 3, 4);
+	put(rec, 24, 0x40cc0, 8);
+	put(rec, 32, 2, 4);
+	assert_int_equal(kmt_tp_bind("mm_page_alloc", page_alloc, COUNT(page_alloc), &l), 0);
+	assert_false(kmt_tp_has_site(&l));
+	assert_string_equal(kmt_tp_system("mm_page_alloc"), "kmem");
+	assert_int_equal(kmt_tp_decode(&l, rec, 36, &ev), 0);
+	assert_int_equal(ev.op, KMT_OP_ALLOC);
+	assert_int_equal(ev.type, KMT_TYPE_PAGES);
+	assert_int_equal(ev.addr, 0x12345000);
+	assert_int_equal(ev.bytes_req, 32768);
+	assert_int_equal(ev.bytes_alloc, 32768);
+	assert_int_equal(ev.gfp, 0x40cc0);
+	assert_int_equal(ev.order, 3);
+	assert_int_equal(ev.migratetype, KMT_MIGRATE_RECLAIMABLE);
+	assert_int_equal(ev.call_site, 0);
+	l.page_size = 65536;	/* arm64 can */
+	assert_int_equal(kmt_tp_decode(&l, rec, 36, &ev), 0);
+	assert_int_equal(ev.addr, 0x123450000);
+	assert_int_equal(ev.bytes_alloc, 524288);
+	put(rec, 8, UINT64_MAX, 8);	/* it failed */
+	assert_int_equal(kmt_tp_decode(&l, rec, 36, &ev), 0);
+	assert_int_equal(ev.addr, 0);
+	put(rec, 8, 0x12345, 8);
+	put(rec, 16, 200, 4);		/* no order that can be */
+	assert_int_equal(kmt_tp_decode(&l, rec, 36, &ev), 0);
+	assert_int_equal(ev.order, -1);
+	assert_int_equal(ev.bytes_alloc, 0);
+}
+
+static void test_page_free(void **state)
+{
+	uint8_t rec[24] = { 0 };
+	struct kmt_tp_layout l;
+	struct kmt_event ev = { 0 };
+
+	put(rec, 8, 0x12345, 8);
+	put(rec, 16, 1, 4);
+	assert_int_equal(kmt_tp_bind("mm_page_free", page_free, COUNT(page_free), &l), 0);
+	assert_int_equal(kmt_tp_decode(&l, rec, 20, &ev), 0);
+	assert_int_equal(ev.op, KMT_OP_FREE);
+	assert_int_equal(ev.addr, 0x12345000);
+	assert_int_equal(ev.order, 1);
+	assert_int_equal(ev.bytes_alloc, 0);
+	assert_int_equal(ev.migratetype, -1);
+}
+
+/* The address of the struct page: 64 bytes each, so the next one is the next number. */
+static void test_pages_2009(void **state)
+{
+	uint8_t rec[32] = { 0 };
+	struct kmt_tp_layout l;
+	struct kmt_event ev = { 0 }, next = { 0 };
+
+	put(rec, 8, 0xffffea0000123400, 8);
+	put(rec, 16, 0, 4);
+	put(rec, 20, 0xd0, 4);
+	assert_int_equal(kmt_tp_bind("mm_page_alloc", page_alloc_2009, COUNT(page_alloc_2009), &l),
+			 0);
+	assert_int_equal(kmt_tp_decode(&l, rec, 28, &ev), 0);
+	put(rec, 8, 0xffffea0000123440, 8);
+	assert_int_equal(kmt_tp_decode(&l, rec, 28, &next), 0);
+	assert_int_equal(next.addr - ev.addr, 4096);
+	assert_int_equal(ev.addr & 0xfff, 0);
+	assert_int_equal(ev.gfp, 0xd0);
+	put(rec, 8, 0, 8);
+	assert_int_equal(kmt_tp_decode(&l, rec, 28, &ev), 0);
+	assert_int_equal(ev.addr, 0);
+}
+
+static void test_percpu(void **state)
+{
+	uint8_t rec[80] = { 0 };
+	struct kmt_tp_layout l;
+	struct kmt_event ev = { 0 };
+
+	put(rec, 8, SITE, 8);
+	put(rec, 24, 64, 8);
+	put(rec, 56, 0x607fc00ull, 8);
+	put(rec, 64, 384, 8);	/* 2 CPUs, and 2 bytes of bookkeeping for each byte */
+	put(rec, 72, 0xcc0, 8);
+	assert_int_equal(kmt_tp_bind("percpu_alloc_percpu", percpu_alloc, COUNT(percpu_alloc), &l),
+			 0);
+	assert_true(kmt_tp_has_site(&l));
+	l.n_cpus = 2;
+	assert_int_equal(kmt_tp_decode(&l, rec, sizeof(rec), &ev), 0);
+	assert_int_equal(ev.type, KMT_TYPE_PERCPU);
+	assert_int_equal(ev.call_site, SITE);
+	assert_int_equal(ev.addr, 0x607fc00);
+	assert_int_equal(ev.bytes_req, 128);
+	assert_int_equal(ev.bytes_alloc, 384);
+	assert_int_equal(ev.order, -1);
+	l.n_cpus = 0;	/* unknown: nothing is called waste */
+	assert_int_equal(kmt_tp_decode(&l, rec, sizeof(rec), &ev), 0);
+	assert_int_equal(ev.bytes_req, 384);
+	assert_int_equal(kmt_tp_bind("percpu_free_percpu", percpu_free, COUNT(percpu_free), &l), 0);
+	put(rec, 24, 0x607fc00ull, 8);
+	assert_int_equal(kmt_tp_decode(&l, rec, 32, &ev), 0);
+	assert_int_equal(ev.op, KMT_OP_FREE);
+	assert_int_equal(ev.addr, 0x607fc00);
+}
+
+static void test_percpu_others(void **state)
+{
+	uint8_t rec[56] = { 0 };
+	struct kmt_tp_layout l;
+	struct kmt_event ev = { 0 };
+
+	put(rec, 16, 64, 8);
+	put(rec, 48, 0x60740ull, 8);
+	assert_int_equal(kmt_tp_bind("percpu_alloc_percpu", percpu_alloc_413,
+				     COUNT(percpu_alloc_413), &l), 0);
+	assert_false(kmt_tp_has_site(&l));
+	l.n_cpus = 4;
+	assert_int_equal(kmt_tp_decode(&l, rec, sizeof(rec), &ev), 0);
+	assert_int_equal(ev.addr, 0x60740);
+	assert_int_equal(ev.bytes_req, 256);
+	assert_int_equal(ev.bytes_alloc, 256);
+	assert_int_equal(kmt_tp_bind("percpu_alloc_percpu_fail", percpu_fail, COUNT(percpu_fail),
+				     &l), 0);
+	assert_int_equal(kmt_tp_decode(&l, rec, 32, &ev), 0);
+	assert_int_equal(ev.op, KMT_OP_ALLOC);
+	assert_int_equal(ev.addr, 0);
+}
+
+static void test_vmalloc(void **state)
+{
+	uint8_t rec[52] = { 0 };
+	struct kmt_tp_layout l;
+	struct kmt_event ev = { 0 };
+
+	put(rec, 8, 0xffffc90000123000, 8);
+	put(rec, 16, 20480, 8);
+	assert_int_equal(kmt_tp_bind("alloc_vmap_area", vmap_alloc, COUNT(vmap_alloc), &l), 0);
+	assert_string_equal(kmt_tp_system("alloc_vmap_area"), "vmalloc");
+	assert_int_equal(kmt_tp_decode(&l, rec, sizeof(rec), &ev), 0);
+	assert_int_equal(ev.type, KMT_TYPE_VMALLOC);
+	assert_true(ev.addr == 0xffffc90000123000);
+	assert_int_equal(ev.bytes_req, 20480);
+	assert_int_equal(ev.bytes_alloc, 20480);
+	put(rec, 48, 1, 4);
+	assert_int_equal(kmt_tp_decode(&l, rec, sizeof(rec), &ev), 0);
+	assert_int_equal(ev.addr, 0);
+	assert_int_equal(kmt_tp_bind("free_vmap_area_noflush", vmap_free, COUNT(vmap_free), &l), 0);
+	assert_int_equal(kmt_tp_decode(&l, rec, 32, &ev), 0);
+	assert_int_equal(ev.op, KMT_OP_FREE);
+	assert_true(ev.addr == 0xffffc90000123000);
+}
+
 static void test_frees_first(void **state)
 {
 	bool seen_alloc = false;
 
 	for (size_t i = 0; kmt_tp_events[i]; i++) {
-		bool is_free = strstr(kmt_tp_events[i], "free");
+		bool is_free = strstr(kmt_tp_events[i], "free");	/* in the name of each */
 
 		assert_false(is_free && seen_alloc);
 		seen_alloc = seen_alloc || !is_free;
@@ -345,6 +536,12 @@ int main(void)
 		cmocka_unit_test(test_relative_string),
 		cmocka_unit_test(test_unbindable),
 		cmocka_unit_test(test_frees_first),
+		cmocka_unit_test(test_pages),
+		cmocka_unit_test(test_page_free),
+		cmocka_unit_test(test_pages_2009),
+		cmocka_unit_test(test_percpu),
+		cmocka_unit_test(test_percpu_others),
+		cmocka_unit_test(test_vmalloc),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
