@@ -71,8 +71,10 @@ static int run(struct kmt_merge *m, struct kmt_deliver *d, const struct kmt_sink
 	int n = 0;
 
 	while (head && !head->awaits_stack && head->ts_ns <= until) {
-		int err = kmt_deliver_node(d, sink, st->cpu, head);
+		int err = 0;
 
+		if (!m->skip || !m->skip(m->ctx, st, head))
+			err = kmt_deliver_node(d, sink, st->cpu, head);
 		kmt_cpu_queue_pop(&st->queue);
 		if (!err)
 			err = fill(m, st);

@@ -14,6 +14,7 @@
 #include "source/cpu_queue.h"
 
 struct kmt_deliver;
+struct kmt_node;
 struct kmt_sink;
 
 #define KMT_MERGE_ALL UINT64_MAX	/* as bound: nothing more will come */
@@ -29,6 +30,8 @@ struct kmt_merge {
 	size_t n;
 	/* read on, at most two nodes into the queue; 0 or a negative errno */
 	int (*read)(void *ctx, struct kmt_stream *st);
+	/* leave this node out; NULL: none. Called once for each, in order. */
+	bool (*skip)(void *ctx, const struct kmt_stream *st, const struct kmt_node *node);
 	void *ctx;
 	uint64_t last_bound;	/* of the pass before */
 };

@@ -21,6 +21,7 @@
 #include "source/tasks.h"
 #include "source/trace_dat_file.h"
 #include "source/trace_dat_pages.h"
+#include "source/trace_dat_twice.h"
 #include "symbol/gfp.h"
 #include "symbol/symbols.h"
 
@@ -34,7 +35,7 @@
 struct stream {
 	struct kmt_stream st;		/* first: merge hands it back */
 	struct kmt_tdat_pages pages;
-	const struct kmt_tdat_buffer *buffer;
+	unsigned buffer;
 	uint64_t overrun;		/* the kernel's count of lost events */
 	uint64_t lost;			/* told so far */
 	bool ended;
@@ -49,6 +50,7 @@ struct trace_dat {
 	struct stream *stream;
 	size_t n_streams;
 	struct kmt_merge merge;
+	struct kmt_tdat_twice *twice;	/* NULL: there is but one buffer */
 	struct kmt_deliver deliver;
 	uint64_t first_ns, last_ns;
 	uint64_t bad, bad_told;		/* parts that cannot be read */
@@ -253,13 +255,38 @@ static int scan_stacks(struct trace_dat *s)
 	return err;
 }
 
+static bool is_copy(void *ctx, const struct kmt_stream *st, const struct kmt_node *node)
+{
+	struct trace_dat *s = ctx;
+
+	return kmt_tdat_twice_is_copy(s->twice, ((const struct stream *)st)->buffer, node);
+}
+
+/* Times of different clocks have no order: keep those of the first buffer's clock. */
+static void choose_buffers(struct trace_dat *s, size_t *ret_streams, size_t *ret_buffers)
+{
+	struct kmt_tdat_file *f = &s->file;
+	const char *clock = NULL;
+
+	*ret_streams = *ret_buffers = 0;
+	for (size_t i = 0; i < f->n_buffers; i++) {
+		if (f->buffer[i].n_cpus && !clock)
+			clock = f->buffer[i].clock;
+		if (f->buffer[i].n_cpus && strcmp(f->buffer[i].clock, clock)) {
+			f->buffer[i].n_cpus = 0;
+			f->unreadable++;
+		}
+		*ret_streams += f->buffer[i].n_cpus;
+		*ret_buffers += f->buffer[i].n_cpus > 0;
+	}
+}
+
 static int open_streams(struct trace_dat *s)
 {
 	const struct kmt_tdat_file *f = &s->file;
-	size_t n = 0;
+	size_t n, n_buffers;
 
-	for (size_t i = 0; i < f->n_buffers; i++)
-		n += f->buffer[i].n_cpus;
+	choose_buffers(s, &n, &n_buffers);
 	if (n > MAX_STREAMS)
 		return kmt_err(-E2BIG, "%zu CPUs in all buffers together are more than %d", n,
 			       MAX_STREAMS);
@@ -268,6 +295,9 @@ static int open_streams(struct trace_dat *s)
 				       .read = read_more, .ctx = s };
 	if (!s->stream || !s->merge.stream)
 		return kmt_err(-ENOMEM, "no memory for %zu CPUs", n);
+	if (n_buffers > 1 && kmt_tdat_twice_new(n / n_buffers, &s->twice))
+		return -ENOMEM;
+	s->merge.skip = s->twice ? is_copy : NULL;
 	for (size_t i = 0; i < f->n_buffers; i++) {
 		for (size_t j = 0; j < f->buffer[i].n_cpus; j++) {
 			struct stream *c = &s->stream[s->n_streams];
@@ -276,7 +306,7 @@ static int open_streams(struct trace_dat *s)
 			if (kmt_cpu_queue_init(&c->st.queue, s->opts.want_stacks))
 				return -ENOMEM;
 			kmt_tdat_pages_init(&c->pages, f, &f->buffer[i], cpu, n);
-			c->buffer = &f->buffer[i];
+			c->buffer = (unsigned)i;
 			c->st.cpu = cpu->cpu;
 			c->overrun = cpu->overrun;
 			s->merge.stream[s->n_streams++] = &c->st;
@@ -386,6 +416,7 @@ static void trace_dat_close(struct kmt_source *base)
 	}
 	free(s->stream);
 	free(s->merge.stream);
+	kmt_tdat_twice_free(s->twice);
 	kmt_deliver_done(&s->deliver);
 	kmt_symbols_free(s->symbols);
 	kmt_tdat_file_done(&s->file);

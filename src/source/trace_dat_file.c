@@ -430,7 +430,7 @@ static int read_tail_6(struct kmt_tdat_file *f, struct kmt_perf_bytes *b)
 }
 
 /* From behind the page size to the place of the pages. */
-static int read_6(struct kmt_tdat_file *f, struct kmt_perf_bytes *b)
+static int read_6(struct kmt_tdat_file *f, struct kmt_perf_bytes *b, const unsigned char *start)
 {
 	int err = kmt_tdat_read_header(f, b);
 
@@ -444,9 +444,9 @@ static int read_6(struct kmt_tdat_file *f, struct kmt_perf_bytes *b)
 		kmt_perf_take(b, kmt_perf_u32(b));	/* formats of trace_printk() */
 	if (!err)
 		err = kmt_tdat_read_cmdlines(f, b);
-	if (!err)
-		err = read_tail_6(f, b);
-	return err;
+	if (err)
+		return kmt_err_prefix(err, "offset %zu: ", (size_t)(b->p - start));
+	return read_tail_6(f, b);
 }
 
 /* ---- open and done ----------------------------------------------------------------- */
@@ -489,7 +489,7 @@ static int try_open(struct kmt_tdat_file *f, size_t len, bool *ret_short)
 	if (!err)
 		err = read_head(f, &b);
 	if (!err)
-		err = f->version == 6 ? read_6(f, &b) : read_7(f, &b);
+		err = f->version == 6 ? read_6(f, &b, data) : read_7(f, &b);
 	*ret_short = err && err != -ENOMEM && b.is_short && f->version == 6;
 	return err;
 }
