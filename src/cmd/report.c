@@ -104,7 +104,7 @@ static int run(int argc, char **argv)
 	bool help = false;
 	int status;
 
-	kmt_ask_init(&o.ask, "site,cache");
+	kmt_ask_init(&o.ask, "summary");
 	status = parse(&o, argc, argv, &help);
 	if (!status)
 		status = help ? kmt_cmd_help(&kmt_command_report) : run_report(&o);

@@ -42,6 +42,16 @@ timed() {
 	done
 }
 
+@test "the first to blame come without being asked for" {
+	expect view "$("$KMT" report "$SAMPLE" --format json | jq -r .view)" = summary
+	# of the sample: one of 1304 bytes and three of 240 are live; five of the nine
+	# allocations are of one site
+	"$KMT" report "$SAMPLE" --kallsyms "$KALLSYMS" --format json >"$(D out)"
+	expect live "$(jq -c '[.rows[] | select(.top == "live") | .live_objects]' "$(D out)")" = '[1,3]'
+	expect allocs "$(jq -r '.rows[] | select(.top == "allocs" and .rank == 1) | "\(.allocs) \(.site)"' \
+		"$(D out)" | cut -d+ -f1)" = "5 getname"
+}
+
 @test "FILE and VIEW stand anywhere among the options" {
 	"$KMT" report "$SAMPLE" site --format csv >"$(D want)"
 	cmp "$(D want)" <("$KMT" report --format csv "$SAMPLE" site)

@@ -307,6 +307,65 @@ static void test_leaks_stopped(void **state)
 	close_world(&w);
 }
 
+/*
+ *		 live	allocs	temporary  waste	(temporary is below 1 ms)
+ *   load_msg	 4096	     2		0   2000
+ *   mas_alloc	    0	     6		6      0
+ *   mod_get	  512	     1		0    412
+ */
+static void test_summary(void **state)
+{
+	static const char *const want[][2] = {
+		{ "live", "load_msg+0x10" }, { "live", "mod_get+0x20 [mymod]" },
+		{ "allocs", "mas_alloc+0x30" }, { "allocs", "load_msg+0x10" },
+		{ "allocs", "mod_get+0x20 [mymod]" }, { "temporary", "mas_alloc+0x30" },
+		{ "waste", "load_msg+0x10" }, { "waste", "mod_get+0x20 [mymod]" },
+	};
+	struct world w;
+
+	open_world(&w, (struct kmt_session_opts){ 0 });
+	for (int i = 0; i < 6; i++) {
+		alloc(&w, MAS_ALLOC, "maple_node", 0x1000, 256, 256, 10 * MS + i * 1000);
+		release(&w, 0x1000, 0, 10 * MS + i * 1000 + 500);
+	}
+	alloc(&w, IN_MODULE, "c", 0x2000, 100, 512, 20 * MS);
+	alloc(&w, LOAD_MSG, "kmalloc-cg-2k", 0x3000, 1048, 2048, 20 * MS);
+	alloc(&w, LOAD_MSG, "kmalloc-cg-2k", 0x4000, 1048, 2048, 20 * MS);
+	run(&w, "summary");
+	assert_int_equal(w.r->n_rows, 8);
+	for (size_t i = 0; i < 8; i++) {
+		is_text(&w, i, "top", want[i][0]);
+		is_text(&w, i, "site", want[i][1]);
+	}
+	is_int(&w, 1, "rank", 2);
+	is_int(&w, 0, "live_bytes_allocated", 4096);
+	is_int(&w, 5, "temporary", 6);
+	is_int(&w, 6, "waste_bytes", 2000);
+	is_int(&w, 7, "waste_bytes", 412);
+	close_world(&w);
+}
+
+/* Five of each at most; without objects only what is known without. */
+static void test_summary_more(void **state)
+{
+	struct world w;
+
+	open_world(&w, (struct kmt_session_opts){ 0 });
+	for (uint64_t i = 0; i < 7; i++)
+		alloc(&w, LOAD_MSG + i, "a", 0x1000 + i * 64, 64, 64, MS);
+	run(&w, "summary");
+	assert_int_equal(w.r->n_rows, 10);
+	close_world(&w);
+	open_world(&w, (struct kmt_session_opts){ 0 });
+	snapshot(&w, MS, 10, 3, 20, 0);
+	run(&w, "summary");
+	assert_int_equal(w.r->n_rows, 2);
+	is_text(&w, 0, "top", "allocs");
+	is_int(&w, 0, "allocs", 20);
+	is_null(&w, 0, "live_bytes_allocated");
+	close_world(&w);
+}
+
 /* ---- random streams against the model ------------------------------------------- */
 
 #define WATCHED 256	/* sites that the streams here can have */
@@ -600,6 +659,8 @@ int main(void)
 		cmocka_unit_test(test_timeline),
 		cmocka_unit_test(test_timeline_counted),
 		cmocka_unit_test(test_no_times),
+		cmocka_unit_test(test_summary),
+		cmocka_unit_test(test_summary_more),
 		cmocka_unit_test(test_leaks),
 		cmocka_unit_test(test_leaks_ages),
 		cmocka_unit_test(test_leaks_stopped),
