@@ -101,6 +101,9 @@ int kmt_watch_live(struct kmt_watch *w, char **argv, int *ret_status)
 
 	w->mark_ns = kmt_watch_now_ns();
 	kmt_slabs_load(NULL, &w->view->slabs_start);
+	/* what is counted by now is no part of the first tick: views over time begin here */
+	if (!err)
+		err = kmt_view_update(w->view);
 	if (!err && kmt_run_go(w->run)) {
 		source->ops->stop(source);
 		*ret_status = kmt_cmd_fail(KMT_EXIT_USAGE, "cannot run '%s'", argv[0]);

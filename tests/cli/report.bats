@@ -103,3 +103,39 @@ timed() {
 	expect outside "$(jq .quality.filtered <<<"$output")" = 15
 	[[ $stderr == *"15 events have no time"* ]] || fail "$stderr"
 }
+
+@test "peak and end of real recordings agree with a slow model" {
+	for name in file kmem stacks; do
+		local data=$ROOT/tests/golden/perf_data/$name.data
+
+		"$KMT" trace --from "$data" --time --cache 2>/dev/null |
+			python3 "$ROOT/tests/cli/model.py" >"$(D want)"
+		"$KMT" report "$data" peak --limit 0 --format json >"$(D out)"
+		for key in peak:peak_bytes_allocated peak_at_ns:peak_at_ns live:live_bytes_allocated \
+			live_objects:live_objects; do
+			expect "$name ${key#*:}" "$(jq ".summary.${key#*:}" "$(D out)")" = \
+				"$(jq ".${key%:*}" "$(D want)")"
+		done
+		expect "$name rows" "$(jq -c '[.rows[].at_peak_bytes_allocated] | sort' "$(D out)")" = \
+			"$(jq -c .held "$(D want)")"
+		# the timeline's highest slot is the same peak, and it ends with what is live
+		"$KMT" report "$data" timeline --format json >"$(D out)"
+		expect "$name highest" "$(jq '[.rows[].peak_bytes_allocated] | max' "$(D out)")" = \
+			"$(jq .peak "$(D want)")"
+		expect "$name last" "$(jq '.rows[-1].live_bytes_allocated' "$(D out)")" = \
+			"$(jq .live "$(D want)")"
+	done
+}
+
+@test "the tree's roots add up to all allocations, with and without stacks" {
+	for name in stacks file; do
+		"$KMT" report "$ROOT/tests/golden/perf_data/$name.data" stacks --limit 0 --format json \
+			>"$(D out)"
+		expect "$name allocs" "$(jq '[.rows[] | select(.depth == 0) | .allocs] | add' "$(D out)")" = \
+			"$(jq .summary.allocs "$(D out)")"
+		expect "$name live" "$(jq '[.rows[].own_live_bytes_allocated] | add' "$(D out)")" = \
+			"$(jq .summary.live_bytes_allocated "$(D out)")"
+	done
+	expect depth "$("$KMT" report "$ROOT/tests/golden/perf_data/stacks.data" stacks --limit 0 \
+		--format json | jq '[.rows[].depth] | max')" -gt 3
+}
