@@ -21,7 +21,7 @@ B       := build/san
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 endif
 
-PKGS    := libbpf libtracefs libtraceevent smartcols jansson libzstd libxxhash zlib
+PKGS    := libbpf libtracefs libtraceevent smartcols jansson libzstd libxxhash zlib libdw
 PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS))
 PKG_LIBS   = $(shell pkg-config --libs $(PKGS))
 

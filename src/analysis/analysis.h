@@ -12,6 +12,7 @@ struct kmt_report;
 struct kmt_symbols;
 struct kmt_slabs;
 struct kmt_gfp_names;
+struct kmt_lines;
 
 #define KMT_NEEDS_OBJECTS	1u	/* ages or single objects */
 #define KMT_NEEDS_TASKS		2u	/* rows keyed by task */
@@ -24,6 +25,7 @@ struct kmt_analysis_in {
 	const struct kmt_slabs *slabs_start;	/* the kernel's own counts; may be NULL */
 	const struct kmt_slabs *slabs_end;	/* may be NULL; names and aliases come from here */
 	const struct kmt_gfp_names *gfp_names;	/* may be NULL */
+	const struct kmt_lines *lines;		/* of its vmlinux, in place; may be NULL */
 	const char *command;			/* "stat" */
 	uint64_t min_age_ns;			/* 0: all live objects; else survivors at least this old */
 	uint64_t temporary_ns;			/* the threshold the source used, for the summary */

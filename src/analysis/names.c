@@ -102,6 +102,11 @@ int kmt_name_key(const struct kmt_analysis_in *in, const struct kmt_site_key *ke
 	return kmt_name_address(in, key->call_site, key->call_site_name, site, module);
 }
 
+uint64_t kmt_name_place(const struct kmt_analysis_in *in, const struct kmt_site_key *key)
+{
+	return key->n_ips ? key->ips[kmt_name_first_frame(in, key)] : key->call_site;
+}
+
 int kmt_name_stack(const struct kmt_analysis_in *in, const struct kmt_site_key *key,
 		   struct kmt_row *row, struct kmt_cell *list)
 {

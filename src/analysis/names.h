@@ -26,6 +26,9 @@ int kmt_name_key(const struct kmt_analysis_in *in, const struct kmt_site_key *ke
 /* That frame's number. */
 uint32_t kmt_name_first_frame(const struct kmt_analysis_in *in, const struct kmt_site_key *key);
 
+/* The address that kmt_name_key() names; 0: it has a name and no address. */
+uint64_t kmt_name_place(const struct kmt_analysis_in *in, const struct kmt_site_key *key);
+
 /*
  * Frames of a stack from the allocating function on, outermost last: as detail
  * lines of the row (NULL = none wanted) and as a list (NULL = none wanted).

@@ -17,6 +17,7 @@
 #include "render/render.h"
 #include "report/report.h"
 #include "symbol/gfp.h"
+#include "symbol/lines.h"
 #include "symbol/slabs.h"
 #include "tracers/tracers.h"
 
@@ -39,6 +40,8 @@ const struct kmt_option kmt_ask_options[] = {
 	  "stacks: the tree of those who call FUNC, a pattern", 0, 0, NULL },
 	{ "callees", 0, KMT_OPT_STRING, OFF(callees), "FUNC",
 	  "stacks: the tree of those whom FUNC calls, a pattern", 0, 0, NULL },
+	{ "vmlinux", 0, KMT_OPT_STRING, OFF(vmlinux), "FILE",
+	  "directory: the traced kernel's vmlinux, with debug information", 0, 0, NULL },
 	{ "sort", 's', KMT_OPT_STRING, OFF(sort), "COLUMN",
 	  "sort by a column; COLUMN:asc or COLUMN:desc", 0, 0, NULL },
 	{ "limit", 'n', KMT_OPT_U64, OFF(limit), "N", "rows shown (default: 20, more in some views; 0: all)",
@@ -135,6 +138,7 @@ static void ask_of(const struct kmt_view *v, const struct kmt_slabs *slabs_end,
 		.slabs_start = f ? f->slabs_start : v->slabs_start,
 		.slabs_end = f ? f->slabs_end : slabs_end,
 		.gfp_names = f ? f->gfp_names : v->gfp_names,
+		.lines = v->lines,
 		.command = v->command,
 		.min_age_ns = a->min_age_ns,
 		.temporary_ns = temporary_ns ? temporary_ns : 1000000,
@@ -149,6 +153,21 @@ static void ask_of(const struct kmt_view *v, const struct kmt_slabs *slabs_end,
 	};
 }
 
+/* Move the source lines to where the traced kernel lay; they must be its own. */
+static int place_lines(struct kmt_view *v)
+{
+	const struct kmt_facts *f = v->ask->select.facts;
+	const char *id = v->lines ? kmt_lines_build_id(v->lines) : NULL;
+
+	if (!v->lines)
+		return 0;
+	if (id && f && f->build_id && strcmp(id, f->build_id))
+		return kmt_err(-EINVAL, "%s is another kernel's: its build id is %s, the "
+			       "recording's %s", v->ask->vmlinux, id, f->build_id);
+	kmt_lines_place(v->lines, kmt_select_symbols(&v->ask->select));
+	return 0;
+}
+
 static int make_report(struct kmt_view *v, const struct kmt_slabs *slabs_end,
 		       uint64_t interval_ns, struct kmt_report **ret_report)
 {
@@ -158,7 +177,9 @@ static int make_report(struct kmt_view *v, const struct kmt_slabs *slabs_end,
 
 	ask_of(v, slabs_end, &in);
 	in.interval_ns = interval_ns;
-	err = v->analysis->run(&in, &r);
+	err = place_lines(v);
+	if (!err)
+		err = v->analysis->run(&in, &r);
 	if (!err)
 		err = shape(v, r);
 	if (err) {
@@ -257,6 +278,8 @@ int kmt_view_session(struct kmt_view *v)
 		err = kmt_session_observe(v->session, v->analysis->observer);
 	if (err)
 		return kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "%s", kmt_err_text());
+	if (a->vmlinux && kmt_lines_load(a->vmlinux, &v->lines))
+		return kmt_cmd_fail(KMT_EXIT_INPUT, "%s", kmt_err_text());
 	v->only = (struct kmt_only){ .types = kmt_tracers_types(a->select.tracers),
 				     .to = kmt_session_sink(v->session) };
 	v->sink = kmt_only_sink(&v->only);
@@ -370,4 +393,5 @@ void kmt_view_done(struct kmt_view *v)
 	kmt_session_free(v->session);
 	kmt_slabs_free(v->slabs_start);
 	kmt_gfp_names_free(v->gfp_names);
+	kmt_lines_free(v->lines);
 }

@@ -15,7 +15,7 @@
 
 struct kmt_ask {
 	struct kmt_select select;	/* first: its option rows count from here */
-	const char *by, *sort, *columns, *format, *tail, *callers, *callees;
+	const char *by, *sort, *columns, *format, *tail, *callers, *callees, *vmlinux;
 	uint64_t limit, min_age_ns, temporary_ns;
 	bool stacks, inverted, bytes, no_header;
 };
@@ -41,6 +41,7 @@ struct kmt_view {
 	struct kmt_sink sink;		/* of the session, behind 'only' */
 	struct kmt_slabs *slabs_start;	/* of the running kernel, for the caller to load */
 	struct kmt_gfp_names *gfp_names;
+	struct kmt_lines *lines;	/* of --vmlinux; NULL: not given */
 	struct kmt_output out;
 	bool printed;			/* a report came out already */
 	char fault[512];		/* why the recording could not be read to its end; "" it was */
