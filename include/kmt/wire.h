@@ -29,6 +29,9 @@
 /* What allocated: the original's type ids, then ours. */
 #define KMT_WIRE_KMALLOC	0	/* kmalloc/kfree */
 #define KMT_WIRE_CACHE		1	/* kmem_cache_alloc/kmem_cache_free */
+#define KMT_WIRE_PAGE		2	/* pages: addr = frame number * page size */
+#define KMT_WIRE_PERCPU		3
+#define KMT_WIRE_VMALLOC	4
 #define KMT_WIRE_FREE_SITE	16	/* a row that counts frees by freeing site */
 
 #define KMT_CACHE_NAME_LEN	56
@@ -49,7 +52,7 @@ struct kmt_wire_site {
 	__u32 gfp;		/* union of the gfp flags seen */
 	__u8  type;		/* KMT_WIRE_* */
 	__u8  state;		/* KMT_SITE_*, written last by the claimer */
-	__u8  gfp_class;	/* KMT_GFP_*: which kmalloc family */
+	__u8  gfp_class;	/* KMT_GFP_*: which kmalloc family; pages: migratetype */
 	__u8  free_type;	/* free rows: KMT_WIRE_* of the freeing call */
 	__u8  pad[4];
 	char  comm[KMT_COMM_LEN];	/* task at the first event */
@@ -136,7 +139,7 @@ KMT_WIRE_ASSERT(sizeof(struct kmt_wire_cache) == 80, "wire layout");
  *
  * addr:  0 = free slot; bit 0 set = being filled in; else the object's address.
  * what:  bits 63..40 given minus requested bytes, 39..20 site index,
- *        19 type (KMT_WIRE_KMALLOC or KMT_WIRE_CACHE), 18..8 allocating CPU,
+ *        19 lowest bit of the type (KMT_WIRE_*), 18..8 allocating CPU,
  *        7..0 bits 39..32 of the time of allocation.
  * birth: bits 31..0 of that time, in units of 8.192 us (clock >> 13): good for
  *        104 days.
@@ -148,6 +151,16 @@ struct kmt_bucket {
 	__u32 spilled;
 };
 KMT_WIRE_ASSERT(sizeof(struct kmt_bucket) == 64, "wire layout");
+
+/*
+ * Slab objects and vmalloc areas go by their address. What the other layers
+ * have could be an address too, so their keys have upper bits of their own;
+ * neighbouring pages share a group. Never with bit 0 set.
+ */
+#define KMT_KEY_PAGE		(1ull << 60)	/* | frame number << KMT_KEY_PAGE_SHIFT */
+#define KMT_KEY_PAGE_SHIFT	7
+#define KMT_KEY_PERCPU		(3ull << 60)	/* | the pointer's lower 60 bits */
+#define KMT_KEY_MASK		(0xfull << 60)
 
 #define KMT_ADDR_BUSY		1ull
 #define KMT_WHAT_SLACK_SHIFT	40
@@ -203,6 +216,13 @@ enum kmt_prog {
 	KMT_PROG_CACHE_ALLOC_NODE,
 	KMT_PROG_KFREE,
 	KMT_PROG_CACHE_FREE,
+	KMT_PROG_PAGE_ALLOC,
+	KMT_PROG_PAGE_FREE,
+	KMT_PROG_PERCPU_ALLOC,
+	KMT_PROG_PERCPU_FAIL,
+	KMT_PROG_PERCPU_FREE,
+	KMT_PROG_VMAP_ALLOC,
+	KMT_PROG_VMAP_FREE,
 	KMT_PROG_MAX
 };
 
@@ -216,7 +236,7 @@ struct kmt_cpu {
 	__u64 pad[3];
 	__u64 count[KMT_PROG_MAX][KMT_CNT_MAX];
 };
-KMT_WIRE_ASSERT(sizeof(struct kmt_cpu) == 1216, "wire layout");
+KMT_WIRE_ASSERT(sizeof(struct kmt_cpu) == 2560, "wire layout");
 
 /* Positions of an alloc tracepoint's arguments; KMT_ARG_NONE = this kernel does not pass it. */
 #define KMT_ARG_NONE	0xff
@@ -243,6 +263,12 @@ struct kmt_glob {
 
 struct kmt_range {
 	__u64 start, end;	/* start < return address <= end */
+};
+
+/* Address ranges of tracing and the allocators, ascending; the rest starts at ~0. */
+#define KMT_FRAMES	512
+struct kmt_frame_table {
+	struct kmt_range range[KMT_FRAMES];
 };
 
 /* given bytes and family -> may this kmalloc bucket pass the cache filter? */
@@ -280,7 +306,7 @@ struct kmt_rec {
 	__u64 ts_ns;		/* CLOCK_MONOTONIC, read after the space was reserved */
 	__u64 call_site;
 	__u64 addr;
-	__u64 cache;		/* struct kmem_cache * or 0 */
+	__u64 cache;		/* struct kmem_cache * or 0; pages: migratetype, of a free the order */
 };
 KMT_WIRE_ASSERT(sizeof(struct kmt_rec) == 40, "wire layout");
 

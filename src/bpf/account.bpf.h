@@ -25,6 +25,10 @@ static __always_inline __u64 kmt_alloc_what(const struct kmt_alloc *a)
 {
 	if (a->type == KMT_WIRE_CACHE)
 		return a->cache;
+	if (a->type == KMT_WIRE_PAGE)
+		return a->bytes_alloc << 8 | a->type << 4 | (a->migratetype & 3) << 2 | 1;
+	if (a->type != KMT_WIRE_KMALLOC)
+		return a->bytes_alloc << 8 | a->type << 4 | 1;
 	return a->bytes_alloc << 8 | kmt_gfp_family(a->gfp) << 2 | 1;
 }
 
@@ -89,7 +93,7 @@ static __always_inline void kmt_track_alloc(void *base, struct kmt_cpu *c, __u32
 		slack = a->bytes_alloc - a->bytes_req;
 	what = kmt_object_what(a->type, index, cpu, slack, now);
 	if (likely(slack <= KMT_WHAT_SLACK_MAX))
-		res = kmt_object_insert(base, a->addr, what, now, &old);
+		res = kmt_object_insert(base, kmt_object_key(a->type, a->addr), what, now, &old);
 	if (likely(res == KMT_INSERTED))
 		return;
 	if (res == KMT_REPLACED) {
@@ -309,7 +313,7 @@ static __always_inline void kmt_close_object(void *base, struct kmt_cpu *c, __u3
 	__u64 *lifetime = kmt_lifetime_slot(base, cpu, index, age);
 	struct kmt_site_cpu *hot = kmt_hot(c, index);
 
-	if (unlikely((what >> KMT_WHAT_TYPE_SHIFT & 1) != type)) {
+	if (unlikely((what >> KMT_WHAT_TYPE_SHIFT & 1) != (type & 1))) {
 		kmt_close_other(what, lifetime, cross, temporary);
 		return;
 	}
@@ -331,7 +335,7 @@ static __always_inline int kmt_count_free(__u32 flags, void *base, struct kmt_cp
 	if (flags & KMT_F_TRACK) {
 		__u64 what = 0, born = 0;
 
-		if (!kmt_object_remove(base, addr, &what, &born)) {
+		if (!kmt_object_remove(base, kmt_object_key(type, addr), &what, &born)) {
 			if (kmt_is_own()) {
 				count[KMT_CNT_OWN]++;
 				return 0;

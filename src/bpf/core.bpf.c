@@ -6,6 +6,7 @@ char LICENSE[] SEC("license") = "GPL";
 
 struct kmt_map_tables kmt_tables SEC(".maps");
 struct kmt_map_scratch kmt_scratch SEC(".maps");
+struct kmt_map_frames kmt_frames SEC(".maps");
 struct kmt_map_filters kmt_filters SEC(".maps");
 struct kmt_map_tgids kmt_tgids SEC(".maps");
 struct kmt_map_cgroup kmt_cgroup SEC(".maps");
@@ -19,6 +20,7 @@ const volatile __u32 kmt_caches_mask = 0;
 const volatile __u32 kmt_stacks_mask = 0;
 const volatile __u32 kmt_buckets = KMT_GROUP;
 const volatile __u32 kmt_shard_mask = 0;
+const volatile __u32 kmt_page_shift = 12;
 
 const volatile __u32 kmt_flags = 0;
 const volatile __u64 kmt_temporary = 0;

@@ -87,7 +87,8 @@ static __always_inline void kmt_fill_tail(struct kmt_rec_tail *t, __u32 stack)
 
 static __always_inline void kmt_fill_alloc(struct kmt_rec_alloc *r, const struct kmt_alloc *a)
 {
-	kmt_fill_rec(&r->rec, KMT_REC_ALLOC, a->type, a->call_site, a->addr, a->cache);
+	kmt_fill_rec(&r->rec, KMT_REC_ALLOC, a->type, a->call_site, a->addr,
+		     a->type == KMT_WIRE_PAGE ? a->migratetype : a->cache);
 	r->bytes_req = a->bytes_req;
 	r->bytes_alloc = a->bytes_alloc;
 	r->gfp = a->gfp;

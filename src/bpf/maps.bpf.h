@@ -55,6 +55,13 @@ struct kmt_map_scratch {
 	__type(value, struct kmt_stack_scratch);
 };
 
+struct kmt_map_frames {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct kmt_frame_table);
+};
+
 struct kmt_map_filters {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -92,6 +99,7 @@ struct kmt_map_rings {
 
 extern struct kmt_map_tables kmt_tables SEC(".maps");
 extern struct kmt_map_scratch kmt_scratch SEC(".maps");
+extern struct kmt_map_frames kmt_frames SEC(".maps");
 extern struct kmt_map_filters kmt_filters SEC(".maps");
 extern struct kmt_map_tgids kmt_tgids SEC(".maps");
 extern struct kmt_map_cgroup kmt_cgroup SEC(".maps");
@@ -106,6 +114,7 @@ extern const volatile __u32 kmt_caches_mask;
 extern const volatile __u32 kmt_stacks_mask;
 extern const volatile __u32 kmt_buckets;	/* a multiple of KMT_GROUP */
 extern const volatile __u32 kmt_shard_mask;	/* lifetime shards - 1 */
+extern const volatile __u32 kmt_page_shift;
 
 /*
  * What to do: KMT_F_*. One word, read once per event into a register: the

@@ -31,6 +31,16 @@ static __always_inline struct kmt_bucket *kmt_bucket_at(void *base, __u32 i)
 	return (struct kmt_bucket *)(base + kmt_at_objects) + i;
 }
 
+/* What an object goes by in this table; 'type' is a constant in every program. */
+static __always_inline __u64 kmt_object_key(__u32 type, __u64 addr)
+{
+	if (type == KMT_WIRE_PAGE)
+		return KMT_KEY_PAGE | addr >> kmt_page_shift << KMT_KEY_PAGE_SHIFT;
+	if (type == KMT_WIRE_PERCPU)
+		return KMT_KEY_PERCPU | (addr & ~KMT_KEY_MASK);
+	return addr;
+}
+
 /* Where an object belongs. */
 static __always_inline struct kmt_bucket *kmt_bucket_home(void *base, __u64 addr)
 {
@@ -61,7 +71,7 @@ static __always_inline __u64 kmt_object_what(__u32 type, __u32 site, __u32 cpu, 
 					     __u64 now)
 {
 	return slack << KMT_WHAT_SLACK_SHIFT | (__u64)site << KMT_WHAT_SITE_SHIFT |
-	       (__u64)type << KMT_WHAT_TYPE_SHIFT |
+	       (__u64)(type & 1) << KMT_WHAT_TYPE_SHIFT |
 	       (cpu & KMT_WHAT_CPU_MASK) << KMT_WHAT_CPU_SHIFT |
 	       (now >> 32 & KMT_WHAT_TIME_MASK);
 }

@@ -26,6 +26,7 @@ struct kmt_alloc {
 	__u32 stack;		/* row + 1 */
 	__u32 type;
 	__u32 free_type;	/* free rows: KMT_WIRE_* of the freeing call */
+	__u32 migratetype;	/* pages */
 };
 
 /* A sum of two products by odd constants: two pairs agree by chance only, once in 2^64. */
@@ -126,6 +127,14 @@ static __noinline int kmt_cache_passes(__u64 cache, __u32 bytes_alloc, __u32 gfp
 	return !kmt_any_glob(f->cache_not, f->n_cache_not, name, sizeof(name));
 }
 
+/* Pages and the like lie in no cache. */
+static __always_inline int kmt_no_cache_passes(void)
+{
+	struct kmt_filter_tables *f = kmt_filter_get();
+
+	return f && !f->n_cache;
+}
+
 /* Fill in a row that this CPU just claimed. */
 static __noinline int kmt_site_describe(struct kmt_site_row *row, const struct kmt_alloc *a)
 {
@@ -140,8 +149,9 @@ static __noinline int kmt_site_describe(struct kmt_site_row *row, const struct k
 	row->id.cache = a->cache;
 	row->id.call_site = a->call_site;
 	row->id.type = a->type;
-	row->id.bytes_alloc = a->bytes_alloc;
-	row->id.gfp_class = kmt_gfp_family(a->gfp);
+	/* a vmalloc area may have more */
+	row->id.bytes_alloc = a->bytes_alloc > 0xffffffff ? 0xffffffff : a->bytes_alloc;
+	row->id.gfp_class = a->type == KMT_WIRE_PAGE ? a->migratetype : kmt_gfp_family(a->gfp);
 	row->id.free_type = a->free_type;
 	bpf_get_current_comm(row->id.comm, sizeof(row->id.comm));
 	if (a->cache) {
@@ -153,8 +163,9 @@ static __noinline int kmt_site_describe(struct kmt_site_row *row, const struct k
 		}
 	}
 	if (a->type != KMT_WIRE_FREE_SITE) {
-		if ((flags & KMT_F_CACHE) && !kmt_cache_passes(a->cache, row->id.bytes_alloc,
-								   row->id.gfp_class))
+		if ((flags & KMT_F_CACHE) && !(a->type > KMT_WIRE_CACHE ? kmt_no_cache_passes() :
+					       kmt_cache_passes(a->cache, row->id.bytes_alloc,
+								row->id.gfp_class)))
 			state = KMT_SITE_EXCLUDED;
 		if ((flags & KMT_F_SITE) && !(flags & KMT_F_BY_TASK) &&
 		    !kmt_site_passes(a->call_site))

@@ -15,7 +15,9 @@
 
 #include "base/cpus.h"
 #include "base/err.h"
+#include "source/pages.h"
 #include "symbol/slabs.h"
+#include "tracers/tracers.h"
 
 #define KMT_LOOK_EVERY_MS 5	/* how long records may wait in the rings */
 
@@ -32,6 +34,7 @@ static void bpf_close(struct kmt_source *src)
 		return;
 	kmt_bpf_unload(b);
 	kmt_kmalloc_names_free(b->kmalloc_names);
+	kmt_pages_free(b->pages);
 	free(b);
 }
 
@@ -67,9 +70,15 @@ static int bpf_open(const struct kmt_source_opts *opts, struct kmt_source **ret)
 		return kmt_err_errno(-ENOMEM, "BPF source");
 	b->src.ops = &kmt_source_bpf;
 	b->opts = *opts;
+	if (!b->opts.tracers)
+		b->opts.tracers = kmt_tracers_default();
 	err = look_at_machine(opts, &m);
 	err = err ? err : kmt_bpf_make_plan(opts, &m, &b->plan);
 	err = err ? err : kmt_kmalloc_names_new(opts->slabs, &b->kmalloc_names);
+	/* in a stream the kernel tells every free of pages: see tracers/page.bpf.c */
+	if (!err && b->plan.emit && (b->opts.tracers & KMT_TRACER_BIT(page)) &&
+	    (!opts->user_pages || (opts->filter && !kmt_filter_empty(opts->filter))))
+		err = kmt_pages_new(opts->user_pages, &b->pages);
 	err = err ? err : kmt_bpf_load(b);
 	if (err) {
 		bpf_close(&b->src);
@@ -164,11 +173,12 @@ static void bpf_quality(struct kmt_source *src, struct kmt_quality *q)
 	q->untraced_frees = kmt_bpf_count(b, KMT_CNT_UNTRACED_FREES);
 	q->failed_allocations = kmt_bpf_count(b, KMT_CNT_FAILED_ALLOCS);
 	q->null_frees = kmt_bpf_count(b, KMT_CNT_NULL_FREES);
-	q->filtered = kmt_bpf_count(b, KMT_CNT_FILTERED);
+	q->filtered = kmt_bpf_count(b, KMT_CNT_FILTERED) + b->pages_left_out;
 	q->own = kmt_bpf_count(b, KMT_CNT_OWN);
 	q->lost_unknown = kmt_bpf_follow_lost(b);	/* children that could not be followed */
 	kmt_bpf_totals(b, &allocs, &frees);
-	q->events = allocs + frees + q->frees_before_start + q->failed_allocations;
+	q->events = allocs + frees + q->frees_before_start + q->failed_allocations -
+		    b->pages_left_out;
 	q->table_bytes = b->plan.total_bytes;
 	q->objects_capacity = b->plan.track ? (uint64_t)b->plan.buckets * KMT_BUCKET_WAYS : 0;
 	q->clock_resolution_ns = b->plan.emit ? 1 : 1 << KMT_TIME_UNIT_SHIFT;

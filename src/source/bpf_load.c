@@ -10,6 +10,8 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -18,6 +20,10 @@
 #include "base/cpus.h"
 #include "base/err.h"
 #include "kmemtrace.skel.h"
+#include "source/pages.h"
+#include "symbol/frames.h"
+#include "symbol/symbols.h"
+#include "tracers/tracers.h"
 
 #define KMT_LINKS_MAX 16
 
@@ -142,10 +148,72 @@ static const char *fast_mode(uint32_t flags)
 	return NULL;
 }
 
-/* Choose one program for each event of this kernel. */
-static int choose_programs(struct kmt_bpf *b, const struct btf *btf)
+static int choose(struct kmt_bpf *b, enum kmt_prog prog, const char *name)
 {
-	static const char *const base[KMT_PROG_MAX] = {
+	struct bpf_program *p = bpf_object__find_program_by_name(b->load->skel->obj, name);
+
+	if (!p)
+		return kmt_err(-ENOENT, "BPF program %s is missing", name);
+	b->load->prog[prog] = p;
+	bpf_program__set_autoload(p, true);
+	return 0;
+}
+
+/* The other layers: a program fits an event that passes this many arguments. */
+static const struct other {
+	enum kmt_tracer_id tracer;
+	enum kmt_prog prog;
+	const char *event;
+	int n_args;
+	const char *name;
+	bool is_needed;		/* without it the tracer is of no use */
+} others[] = {
+	{ KMT_TRACER_page, KMT_PROG_PAGE_FREE, "mm_page_free", 2, "kmt_page_free", true },
+	{ KMT_TRACER_page, KMT_PROG_PAGE_ALLOC, "mm_page_alloc", 4, "kmt_page_alloc", true },
+	{ KMT_TRACER_percpu, KMT_PROG_PERCPU_FREE, "percpu_free_percpu", 3, "kmt_percpu_free",
+	  true },
+	{ KMT_TRACER_percpu, KMT_PROG_PERCPU_ALLOC, "percpu_alloc_percpu", 7,
+	  "kmt_percpu_alloc_old", false },
+	{ KMT_TRACER_percpu, KMT_PROG_PERCPU_ALLOC, "percpu_alloc_percpu", 10, "kmt_percpu_alloc",
+	  false },
+	{ KMT_TRACER_percpu, KMT_PROG_PERCPU_FAIL, "percpu_alloc_percpu_fail", 4,
+	  "kmt_percpu_fail", false },
+	{ KMT_TRACER_vmalloc, KMT_PROG_VMAP_FREE, "free_vmap_area_noflush", 3, "kmt_vmap_free",
+	  true },
+	{ KMT_TRACER_vmalloc, KMT_PROG_VMAP_ALLOC, "alloc_vmap_area", 6, "kmt_vmap_alloc", true },
+};
+
+static int choose_others(struct kmt_bpf *b, const struct btf *btf)
+{
+	uint32_t set = b->opts.tracers;
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		const struct other *o = &others[i];
+		const struct btf_type *proto;
+		int err;
+
+		if (!(set & 1u << o->tracer))
+			continue;
+		proto = event_proto(btf, o->event);	/* its parameter 0 is no argument */
+		if (proto && btf_vlen(proto) == o->n_args + 1) {
+			err = choose(b, o->prog, o->name);
+			if (err)
+				return err;
+		} else if (o->is_needed) {
+			return kmt_err(-ENOENT, "this kernel has no event %s of the known form",
+				       o->event);
+		}
+	}
+	if ((set & KMT_TRACER_BIT(percpu)) && !b->load->prog[KMT_PROG_PERCPU_ALLOC])
+		return kmt_err(-ENOENT, "this kernel has no event percpu_alloc_percpu of the known "
+			       "form");
+	return 0;
+}
+
+/* Choose one program for each event of this kernel. */
+static int choose_slab(struct kmt_bpf *b, const struct btf *btf)
+{
+	static const char *const base[KMT_PROG_CACHE_FREE + 1] = {
 		"kmt_kmalloc", "kmt_kmalloc_node", "kmt_cache_alloc", "kmt_cache_alloc_node",
 		"kmt_kfree", "kmt_cache_free",
 	};
@@ -155,20 +223,33 @@ static int choose_programs(struct kmt_bpf *b, const struct btf *btf)
 	bool has[KMT_PROG_MAX] = { 0 };
 	const char *fast = set_args(btf, r, has) ? fast_mode(r->kmt_flags) : NULL;
 
-	for (int i = 0; i < KMT_PROG_MAX; i++) {
+	for (int i = 0; i <= KMT_PROG_CACHE_FREE; i++) {
 		char name[64];
+		int err;
 
 		if (!has[i])
 			continue;
 		snprintf(name, sizeof(name), "%s%s%s%s", base[i],
 			 i == KMT_PROG_KMALLOC && ask ? "_cache" : "", fast ? "_" : "",
 			 fast ? fast : "");
-		b->load->prog[i] = bpf_object__find_program_by_name(b->load->skel->obj, name);
-		if (!b->load->prog[i])
-			return kmt_err(-ENOENT, "BPF program %s is missing", name);
-		bpf_program__set_autoload(b->load->prog[i], true);
+		err = choose(b, i, name);
+		if (err)
+			return err;
 	}
 	return 0;
+}
+
+static int choose_programs(struct kmt_bpf *b, const struct btf *btf)
+{
+	int err = b->opts.tracers & KMT_TRACER_BIT(slab) ? choose_slab(b, btf) : 0;
+
+	return err ? err : choose_others(b, btf);
+}
+
+/* Do call sites come from stacks? */
+static bool needs_frames(const struct kmt_bpf *b)
+{
+	return b->opts.tracers & ~KMT_TRACER_BIT(slab);
 }
 
 /* ---- sizes, knobs ---- */
@@ -180,7 +261,8 @@ static int set_sizes(struct kmt_bpf *b)
 	int err;
 
 	err = bpf_map__set_value_size(s->maps.kmt_tables, p->table_bytes);
-	err = err ? err : bpf_map__set_max_entries(s->maps.kmt_scratch, p->stacks > 1 ?
+	err = err ? err : bpf_map__set_max_entries(s->maps.kmt_scratch,
+						   p->stacks > 1 || needs_frames(b) ?
 						   p->cpus * KMT_PROG_MAX : 1);
 	err = err ? err : bpf_map__set_max_entries(s->maps.kmt_rings, p->cpus);
 	if (!b->opts.filter || !(b->opts.filter->n_tgid || b->opts.filter->follow))
@@ -232,9 +314,11 @@ static void set_knobs(struct kmt_bpf *b)
 {
 	struct kmemtrace_bpf__rodata *r = b->load->skel->rodata;
 	const struct kmt_filter *f = b->opts.filter;
+	const struct kmt_bpf_plan *p = &b->plan;
 
 	set_places(&b->plan, r);
 	r->kmt_flags = flags_of(b);
+	r->kmt_page_flags = p->emit ? r->kmt_flags & ~KMT_F_TRACK : r->kmt_flags;
 	r->kmt_temporary = (b->opts.temporary_ns ? b->opts.temporary_ns : 1000000) >>
 			   KMT_TIME_UNIT_SHIFT;
 	if (!f)
@@ -268,6 +352,94 @@ static int learn_own(struct kmt_bpf *b)
 	    s->bss->kmt_own_tgid == UINT32_MAX)
 		s->bss->kmt_own_tgid = getpid();
 	return 0;
+}
+
+struct frames {
+	struct kmt_frame_table *t;
+	size_t n;
+};
+
+static int add_frame(void *ctx, const struct kmt_symbol *sym)
+{
+	struct frames *f = ctx;
+
+	if (sym->module || !kmt_frame_is_allocator(sym->name))
+		return 0;
+	if (f->n == KMT_FRAMES)
+		return kmt_err(-E2BIG, "more than %u allocator functions", KMT_FRAMES);
+	f->t->range[f->n].start = sym->start;
+	f->t->range[f->n++].end = sym->start + sym->size;
+	return 0;
+}
+
+static int compare_ranges(const void *pa, const void *pb)
+{
+	const struct kmt_range *a = pa, *b = pb;
+
+	return (a->start > b->start) - (a->start < b->start);
+}
+
+/* Without symbols the table is empty, and no call site of a page is known. */
+static int push_frames(struct kmt_bpf *b)
+{
+	_cleanup_free_ struct kmt_frame_table *t = malloc(sizeof(*t));
+	struct frames f = { .t = t };
+	uint32_t zero = 0;
+	int err = 0;
+
+	if (!needs_frames(b))
+		return 0;
+	if (!t)
+		return kmt_err_errno(-ENOMEM, "allocator functions");
+	memset(t, 0xff, sizeof(*t));
+	if (b->opts.symbols)
+		err = kmt_symbols_match(b->opts.symbols, "*", add_frame, &f);
+	if (err)
+		return err;
+	qsort(t->range, f.n, sizeof(t->range[0]), compare_ranges);
+	err = bpf_map_update_elem(bpf_map__fd(b->load->skel->maps.kmt_frames), &zero, t, BPF_ANY);
+	return err ? kmt_err_errno(err, "cannot write the allocator functions") : 0;
+}
+
+/* ---- struct page * to frame numbers ---- */
+
+/* One more than the highest frame number of this machine; 0 unknown. */
+static uint64_t end_of_memory(void)
+{
+	_cleanup_fclose_ FILE *f = fopen("/proc/zoneinfo", "re");
+	unsigned long long spanned = 0, start, end = 0;
+	char line[256];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, " spanned %llu", &spanned) == 1)
+			continue;
+		if (sscanf(line, " start_pfn: %llu", &start) == 1 && start + spanned > end)
+			end = start + spanned;
+	}
+	return end;
+}
+
+/*
+ * The array of struct page begins at a multiple of 1 GiB, wherever the kernel
+ * put it (x86: vmemmap_base, aligned to a PUD), so an address's lower bits are
+ * the frame's number. On machines of more than 64 GiB, and where the array
+ * begins elsewhere, numbers are shifted, but still one for each frame, and
+ * neighbours are neighbours.
+ */
+static void set_pages(struct kmt_bpf *b, const struct btf *btf)
+{
+	struct kmemtrace_bpf__rodata *r = b->load->skel->rodata;
+	int id = btf__find_by_name_kind(btf, "page", BTF_KIND_STRUCT);
+	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, id) : NULL;
+	uint64_t size = t && t->size ? t->size : 64, bytes = end_of_memory() * size;
+	uint64_t mask = (1ull << 30) - 1;
+
+	while (mask < bytes || (!bytes && mask >> 46 == 0))
+		mask = mask << 1 | 1;
+	r->kmt_page_struct = size;
+	r->kmt_page_mask = mask;
+	r->kmt_page_shift = __builtin_ctzl(sysconf(_SC_PAGESIZE));
+	r->kmt_page_skip = b->opts.user_pages ? 0 : KMT_GFP_MOVABLE;
 }
 
 static int push_filters(struct kmt_bpf *b)
@@ -435,6 +607,7 @@ int kmt_bpf_load(struct kmt_bpf *b)
 	bpf_program__set_autoload(s->progs.kmt_fork, b->opts.filter && b->opts.filter->follow);
 	set_gfp(b);
 	set_knobs(b);
+	set_pages(b, btf);
 	err = choose_programs(b, btf);
 	err = err ? err : set_sizes(b);
 	if (err)
@@ -446,6 +619,7 @@ int kmt_bpf_load(struct kmt_bpf *b)
 	}
 	err = learn_own(b);
 	err = err ? err : push_filters(b);
+	err = err ? err : push_frames(b);
 	err = err ? err : map_tables(b);
 	err = err ? err : make_rings(b);
 out:
@@ -474,8 +648,10 @@ int kmt_bpf_attach(struct kmt_bpf *b)
 	struct bpf_program **p = b->load->prog;
 	struct bpf_program *order[] = {
 		b->load->skel->progs.kmt_fork, p[KMT_PROG_KFREE], p[KMT_PROG_CACHE_FREE],
+		p[KMT_PROG_PAGE_FREE], p[KMT_PROG_PERCPU_FREE], p[KMT_PROG_VMAP_FREE],
 		p[KMT_PROG_KMALLOC], p[KMT_PROG_KMALLOC_NODE], p[KMT_PROG_CACHE_ALLOC],
-		p[KMT_PROG_CACHE_ALLOC_NODE],
+		p[KMT_PROG_CACHE_ALLOC_NODE], p[KMT_PROG_PAGE_ALLOC], p[KMT_PROG_PERCPU_ALLOC],
+		p[KMT_PROG_PERCPU_FAIL], p[KMT_PROG_VMAP_ALLOC],
 	};
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {

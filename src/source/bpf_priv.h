@@ -72,6 +72,8 @@ struct kmt_bpf {
 	size_t n_heap;
 	struct kmt_kmalloc_names *kmalloc_names;
 	struct kmt_kmalloc_gfp kmalloc_gfp;
+	struct kmt_pages *pages;	/* which frees of pages are told; NULL: all */
+	uint64_t pages_left_out;
 	struct kmt_source_opts opts;	/* as given; borrowed pointers */
 	uint64_t start_ns, stop_ns;	/* 0 = not yet */
 	bool running;

@@ -15,8 +15,10 @@
 #include <linux/bpf.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/err.h"
+#include "source/pages.h"
 
 uint64_t kmt_monotonic_ns(void)
 {
@@ -128,12 +130,24 @@ static void infer_cache(const struct kmt_bpf *b, struct kmt_event *ev)
 	ev->cache_inferred = ev->cache;
 }
 
+/* The order of an allocation follows from its size. */
+static void fill_page(const struct kmt_rec *rec, struct kmt_event *ev)
+{
+	if (rec->op == KMT_REC_FREE) {
+		ev->order = rec->cache < INT8_MAX ? (int8_t)rec->cache : -1;
+		return;
+	}
+	ev->migratetype = rec->cache < INT8_MAX ? (int8_t)rec->cache : -1;
+	ev->order = (int8_t)(__builtin_ctzll(ev->bytes_alloc) - __builtin_ctzl(getpagesize()));
+}
+
 static void fill_event(struct kmt_bpf *b, const struct kmt_bpf_ring *r, const struct kmt_rec *rec,
 		       struct kmt_event *ev)
 {
 	const struct kmt_rec_alloc *a = (const void *)rec;
 	size_t base = rec->op == KMT_REC_ALLOC ? sizeof(*a) : sizeof(*rec);
-	const struct kmt_wire_cache *c = rec->cache ? kmt_bpf_cache(b, rec->cache) : NULL;
+	const struct kmt_wire_cache *c = rec->cache && rec->type <= KMT_WIRE_CACHE ?
+					 kmt_bpf_cache(b, rec->cache) : NULL;
 
 	*ev = (struct kmt_event) {
 		.op = rec->op == KMT_REC_ALLOC ? KMT_OP_ALLOC : KMT_OP_FREE,
@@ -157,6 +171,8 @@ static void fill_event(struct kmt_bpf *b, const struct kmt_bpf_ring *r, const st
 		ev->gfp = a->gfp;
 		infer_cache(b, ev);
 	}
+	if (rec->type == KMT_WIRE_PAGE)
+		fill_page(rec, ev);
 	if (rec->size >= base + sizeof(struct kmt_rec_tail)) {
 		const struct kmt_rec_tail *t = (const void *)((const uint8_t *)rec + base);
 		const struct kmt_stack *st = t->stack && t->stack <= b->plan.stacks ?
@@ -196,6 +212,10 @@ static int deliver(struct kmt_bpf *b, const struct kmt_bpf_ring *r, const struct
 					     o->ts_ns);
 	}
 	fill_event(b, r, rec, &ev);
+	if (b->pages && ev.type == KMT_TYPE_PAGES && !kmt_pages_pass(b->pages, &ev)) {
+		b->pages_left_out++;
+		return 0;
+	}
 	return sink->event ? sink->event(sink->ctx, &ev) : 0;
 }
 

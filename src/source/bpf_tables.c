@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -148,6 +149,7 @@ static void read_site(const struct kmt_bpf *b, uint32_t i, struct kmt_snap_site 
 	s->index = i;
 	s->gfp = id->gfp;
 	s->key.type = id->type;
+	s->key.migratetype = id->type == KMT_WIRE_PAGE ? (int8_t)id->gfp_class : 0;
 	s->key.call_site = id->call_site;
 	s->key.object_size = id->bytes_req;
 	s->key.size = id->bytes_alloc;
@@ -184,6 +186,17 @@ static void read_free_site(const struct kmt_bpf *b, uint32_t i, struct kmt_snap_
 		f->frees += hot_at(b, cpu, i)->frees;
 }
 
+/* The other way round than kmt_object_key() in bpf/objects.bpf.h. */
+static uint64_t address_of(const struct kmt_wire_site *id, uint64_t key)
+{
+	if (id->type == KMT_WIRE_PAGE)
+		return (key & ~KMT_KEY_MASK) >> KMT_KEY_PAGE_SHIFT <<
+		       __builtin_ctzl(sysconf(_SC_PAGESIZE));
+	if (id->type == KMT_WIRE_PERCPU)	/* its sign is in bit 59 */
+		return (uint64_t)((int64_t)(key << 4) >> 4);
+	return key;
+}
+
 /* One slot: address, facts, and both again, so that a torn pair is never believed. */
 static bool read_slot(const struct kmt_bpf *b, const struct kmt_bucket *bucket, int w,
 		      struct kmt_snap_object *ret)
@@ -203,7 +216,7 @@ static bool read_slot(const struct kmt_bpf *b, const struct kmt_bucket *bucket, 
 	if (ret->site >= b->plan.sites)
 		return false;
 	id = &b->sites[ret->site].id;
-	ret->addr = addr;
+	ret->addr = address_of(id, addr);
 	ret->bytes_req = id->type == KMT_WIRE_CACHE ? id->bytes_req :
 			 id->bytes_alloc - (what >> KMT_WHAT_SLACK_SHIFT);
 	ret->birth_ns = ((what & KMT_WHAT_TIME_MASK) << 32 | born) << KMT_TIME_UNIT_SHIFT;

@@ -30,7 +30,7 @@ int kmt_deliver_init(struct kmt_deliver *d, const struct kmt_source_opts *opts)
 	if (!err && !kmt_filter_empty(f))
 		err = kmt_select_new(opts, d->tasks, &d->select);
 	if (!err && !opts->user_pages && (opts->tracers & KMT_TRACER_BIT(page)))
-		err = kmt_pages_new(&d->pages);
+		err = kmt_pages_new(false, &d->pages);
 	if (!err && (opts->want_cache || (f && (f->cache.n || f->cache_not.n)))) {
 		if (!opts->path)
 			kmt_kmalloc_gfp_running(&d->kmalloc_gfp);

@@ -9,7 +9,6 @@
 
 #define MAX_ORDER	18		/* of a block whose frames are remembered one by one */
 #define MAX_FRAMES	(1u << 22)	/* 32 MiB of numbers for 16 GiB of pages */
-#define GFP_MOVABLE	0x08u		/* ___GFP_MOVABLE, the same since 2.6.32 */
 
 void kmt_frames_init(struct kmt_frames *f, size_t max)
 {
@@ -54,20 +53,22 @@ bool kmt_frames_del(struct kmt_frames *f, const struct kmt_event *ev)
 
 bool kmt_pages_is_user(const struct kmt_event *ev)
 {
-	return ev->gfp & GFP_MOVABLE;
+	return ev->gfp & KMT_GFP_MOVABLE;
 }
 
 struct kmt_pages {
-	struct kmt_frames frames;	/* of live kernel pages */
+	struct kmt_frames frames;	/* of live pages that passed */
+	bool user;
 };
 
-int kmt_pages_new(struct kmt_pages **ret)
+int kmt_pages_new(bool user, struct kmt_pages **ret)
 {
 	struct kmt_pages *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return kmt_err(-ENOMEM, "no memory for page frames");
 	kmt_frames_init(&p->frames, MAX_FRAMES);
+	p->user = user;
 	*ret = p;
 	return 0;
 }
@@ -85,7 +86,7 @@ bool kmt_pages_pass(struct kmt_pages *p, const struct kmt_event *ev)
 
 	if (ev->op == KMT_OP_FREE)
 		return known;
-	if (kmt_pages_is_user(ev))
+	if (!p->user && kmt_pages_is_user(ev))
 		return false;
 	/* what finds no room makes is_full true, so that its free passes all the same */
 	kmt_frames_add(&p->frames, ev);

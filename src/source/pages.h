@@ -30,13 +30,17 @@ int kmt_frames_add(struct kmt_frames *f, const struct kmt_event *ev);
 /* Forget a block; true if a part of it was there, or may have been. */
 bool kmt_frames_del(struct kmt_frames *f, const struct kmt_event *ev);
 
+/* ___GFP_MOVABLE, the same since 2.6.32 */
+#define KMT_GFP_MOVABLE 0x08u
+
 /* Memory of processes and page cache: what may be moved. */
 bool kmt_pages_is_user(const struct kmt_event *ev);
 
 /* Leaves user pages out, and the frees of all that was left out. */
 struct kmt_pages;
 
-int kmt_pages_new(struct kmt_pages **ret);
+/* 'user': they pass too, so that only frees of what was filtered out do not. */
+int kmt_pages_new(bool user, struct kmt_pages **ret);
 void kmt_pages_free(struct kmt_pages *p);
 /* Does the page event pass? Events must come in order. */
 bool kmt_pages_pass(struct kmt_pages *p, const struct kmt_event *ev);

@@ -6,10 +6,17 @@
 
 /* A name, or with '*' at its end what names begin with. */
 static const char *const frames[] = {
-	/* tracing */
-	"__traceiter_*", "__bpf_trace_*", "bpf_trace_run*", "bpf_prog_*", "perf_trace_*",
-	"trace_event_raw_event_*", "trace_event_buffer_commit", "__ftrace_trace_stack",
-	"__trace_stack", "ftrace_trace_stack",
+	/* tracing, of the events that name no call site */
+	"bpf_trace_run*", "bpf_prog_*", "__ftrace_trace_stack", "ftrace_trace_stack", "__trace_stack",
+	"trace_event_buffer_commit",
+	"__traceiter_mm_page_*", "__traceiter_percpu_*",
+	"__traceiter_alloc_vmap_*", "__traceiter_free_vmap_*",
+	"__bpf_trace_mm_page_*", "__bpf_trace_percpu_*",
+	"__bpf_trace_alloc_vmap_*", "__bpf_trace_free_vmap_*",
+	"perf_trace_mm_page_*", "perf_trace_percpu_*",
+	"perf_trace_alloc_vmap_*", "perf_trace_free_vmap_*",
+	"trace_event_raw_event_mm_page_*", "trace_event_raw_event_percpu_*",
+	"trace_event_raw_event_alloc_vmap_*", "trace_event_raw_event_free_vmap_*",
 	/* pages */
 	"__alloc_pages*", "alloc_pages*", "__alloc_frozen_pages*", "alloc_frozen_pages*",
 	"___alloc_pages*", "__folio_alloc*", "folio_alloc*", "vma_alloc_folio*",

@@ -257,7 +257,7 @@ static void test_user_pages(void **state)
 {
 	struct kmt_pages *p = NULL;
 
-	assert_int_equal(kmt_pages_new(&p), 0);
+	assert_int_equal(kmt_pages_new(false, &p), 0);
 	assert_true(pass(p, KMT_OP_ALLOC, 8, 2, 0xcc0));
 	assert_false(pass(p, KMT_OP_ALLOC, 12, 0, 0x100cca));	/* GFP_HIGHUSER_MOVABLE */
 	assert_false(pass(p, KMT_OP_FREE, 12, 0, 0));
