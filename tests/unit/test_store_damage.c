@@ -602,7 +602,7 @@ static void test_no_space(void **state)
 		err = rec.sink.event(rec.sink.ctx, &ev);
 	}
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-	assert_int_equal(err, -EIO);	/* -EFBIG is kept for max_bytes */
+	assert_int_equal(err, -EIO);	/* -EFBIG is max_bytes */
 	assert_non_null(strstr(kmt_err_text(), "cannot write to 'test.kmt': File too large"));
 	size = lseek(rec.fd, 0, SEEK_END);
 	assert_int_equal(size, kmt_writer_bytes(rec.w));

@@ -168,12 +168,12 @@ static void put_events(struct recording *r, struct kmt_buf *want)
 }
 
 static const char facts_lines[] =
-	"meta source bpf\nmeta options -f x\nmeta kernel 6.18\\x0a\nmeta clock mono\n"
-	"meta start_realtime_ns 0\nmeta start_ns 17\nmeta temporary_ns 0\nmeta page_size 0\n"
-	"meta n_cpus 2\n"
 	"symbol ffffffff81000000 one -\nsymbol ffffffff81000123 two -\n"
 	"symbol ffffffffc0000000 three mod\n"
 	"gfp 0x0 none\ngfp 0xcc0 GFP_KERNEL\n"
+	"meta source bpf\nmeta options -f x\nmeta kernel 6.18\\x0a\nmeta clock mono\n"
+	"meta start_realtime_ns 0\nmeta start_ns 17\nmeta temporary_ns 0\nmeta page_size 0\n"
+	"meta n_cpus 2\n"
 	"slabs_start 5 10 64 8 kmalloc-64\tx\ty\n";
 
 static const char quality_lines[] =
