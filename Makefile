@@ -5,6 +5,7 @@
 #   make run        set up, build, trace this kernel for ten seconds
 #   make check      set up, build, run every test that can run here
 #   make install    PREFIX and DESTDIR are honoured
+#   make fuzz       every reader against damaged input, FUZZ_SECONDS each
 #   make bench      what tracing costs (root, minutes, quiet machine)
 
 VERSION := $(shell cat VERSION)
@@ -20,6 +21,15 @@ ifeq ($(SAN),1)
 B       := build/san
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 endif
+
+# FUZZ=1 builds the library with clang for libFuzzer into build/fuzz.
+ifeq ($(FUZZ),1)
+B       := build/fuzz
+CC      := $(CLANG)
+SANFLAGS := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined \
+	   -fno-omit-frame-pointer
+endif
+FUZZ_SECONDS ?= 60
 
 PKGS    := libbpf libtracefs libtraceevent smartcols jansson libzstd libxxhash zlib libdw
 PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS))
@@ -44,6 +54,8 @@ SKEL     := $(B)/kmemtrace.skel.h
 
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(B)/tests/unit/%)
+FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/tests/fuzz/%)
 TOOL_SRC := $(wildcard tests/live/*.c tests/bench/*.c tests/bpf/*.c)
 TOOL_BIN := $(filter-out %.bpf,$(TOOL_SRC:tests/%.c=$(B)/tests/%))
 
@@ -77,6 +89,10 @@ $(B)/tests/unit/%: tests/unit/%.c $(B)/libkmt.a
 	@mkdir -p $(@D)
 	$(CC) $(KCFLAGS) -MMD -MP -Itests -o $@ $< $(B)/libkmt.a -lcmocka $(PKG_LIBS)
 
+$(B)/tests/fuzz/%: tests/fuzz/%.c $(B)/libkmt.a
+	@mkdir -p $(@D)
+	$(CC) $(KCFLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< $(B)/libkmt.a $(PKG_LIBS)
+
 $(B)/tests/%: tests/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -O2 -g -Wall -Wextra -D_GNU_SOURCE -Iinclude -o $@ $< -pthread $(TOOL_LIBS)
@@ -85,6 +101,7 @@ $(B)/tests/bench/emptybpf: TOOL_LIBS := -lbpf
 
 unit: $(UNIT_BIN)
 tools: $(TOOL_BIN)
+fuzzers: $(FUZZ_BIN)
 
 setup:
 	@scripts/setup
@@ -97,6 +114,11 @@ check: setup
 	@$(MAKE) --no-print-directory all unit tools
 	@$(MAKE) --no-print-directory SAN=1 unit
 	@scripts/check $(B)
+
+fuzz:
+	@scripts/setup fuzz
+	@$(MAKE) --no-print-directory FUZZ=1 fuzzers
+	@scripts/fuzz build/fuzz $(FUZZ_SECONDS)
 
 bench:
 	@scripts/setup bench
@@ -121,8 +143,8 @@ uninstall:
 clean:
 	rm -rf build
 
-.PHONY: all unit tools setup run check bench install uninstall clean
+.PHONY: all unit tools fuzzers setup run check fuzz bench install uninstall clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 
--include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(UNIT_BIN:=.d)
+-include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(UNIT_BIN:=.d) $(FUZZ_BIN:=.d)

@@ -332,7 +332,7 @@ static enum kmt_ftrace_kind parse_perf_frame(struct kmt_ftrace_line *l, struct k
 	if (dso.len < 3 || dso.p[0] != '(' || dso.p[dso.len - 1] != ')')
 		return KMT_FTRACE_NOTHING;
 	dso = (struct kmt_word){ dso.p + 1, dso.len - 2 };
-	addr = first_word(w);
+	addr = first_word(left);
 	func = kmt_word_trim(kmt_word_rest(left, addr.len));
 	if (!func.len || !kmt_word_number(addr, 16, UINT64_MAX, &v))
 		return KMT_FTRACE_NOTHING;

@@ -17,6 +17,7 @@ bool kmt_word_starts(struct kmt_word w, const char *s)
 
 struct kmt_word kmt_word_rest(struct kmt_word w, size_t skip)
 {
+	skip = skip < w.len ? skip : w.len;
 	return (struct kmt_word){ w.p + skip, w.len - skip };
 }
 

@@ -22,7 +22,7 @@ struct kmt_words {
 
 bool kmt_word_is(struct kmt_word w, const char *s);
 bool kmt_word_starts(struct kmt_word w, const char *s);
-/* Without its first 'skip' bytes. */
+/* Without its first 'skip' bytes, as far as it has them. */
 struct kmt_word kmt_word_rest(struct kmt_word w, size_t skip);
 /* Without blanks and tabs at both ends. */
 struct kmt_word kmt_word_trim(struct kmt_word w);

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * libFuzzer target for the original's text. Build with clang:
+ * libFuzzer target for the original's text, line by line: 'make fuzz'.
  *
- *	clang -g -O1 -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -Isrc -Iinclude \
- *		tests/fuzz/fuzz_legacy.c src/source/legacy_line.c src/core/event.c \
- *		src/symbol/symbols.c src/base/buf.c src/base/err.c -o fuzz_legacy
- *	./fuzz_legacy -max_len=8192 CORPUS tests/golden/samples
+ * fuzz: -max_len=8192
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * libFuzzer target for perf.data: the whole source, from bytes to events. Build
- * with clang, after 'make':
+ * libFuzzer target for perf.data, the whole source, from bytes to events: 'make fuzz'.
  *
- *	clang -g -O1 -fsanitize=fuzzer,address,undefined -std=gnu11 -D_GNU_SOURCE -Isrc -Iinclude \
- *		-o fuzz_perf_data tests/fuzz/fuzz_perf_data.c src/source/perf_*.c \
- *		src/source/{tp_format,tp_fields,cpu_queue,merge,deliver,select,tasks}.c \
- *		src/source/{addrset,kmalloc_names}.c src/core/{event,filter}.c \
- *		src/base/{arena,buf,cpus,err,fmt,index,options}.c \
- *		src/symbol/{gfp,gfp_format,gfp_btf,slabs,symbols}.c -lbpf -lzstd
- *	./fuzz_perf_data -max_len=65536 -rss_limit_mb=1024 CORPUS tests/golden/perf_data
+ * fuzz: -max_len=65536
  */
 #include <errno.h>
 #include <stdint.h>

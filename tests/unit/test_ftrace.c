@@ -260,6 +260,11 @@ static void other_lines(void **state)
 		{ "type_id 1 call_site 1 ptr 1", KMT_FTRACE_BAD },
 		{ "+ K 1 8 000000d0 0xffff88007cad6000 -1 f", KMT_FTRACE_BAD },
 		{ "hello", KMT_FTRACE_BAD },
+		{ " (hello)", KMT_FTRACE_BAD },
+		{ "\tffffffff81649f33 (hello)", KMT_FTRACE_BAD },
+		{ " => ", KMT_FTRACE_NOTHING },
+		{ " => (ffffffff81649f33)", KMT_FTRACE_FRAME },
+		{ " => +0x1", KMT_FTRACE_BAD },
 		{ "15672 1 14633841490757 type: 656", KMT_FTRACE_BAD },	/* option raw */
 		{ "a-1 [000] 1.000001: kfree: call_site=f+0x1/0x2", KMT_FTRACE_BAD },
 		{ "a-1 [000] 1.000001: kfree: call_site=f+0x1/0x2 ptr=(____ptrval____)",
