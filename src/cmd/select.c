@@ -219,6 +219,15 @@ static int open_file(struct kmt_select *s, struct kmt_source_opts *opts)
 	return err ? kmt_cmd_fail(KMT_EXIT_INPUT, "%s", kmt_err_text()) : 0;
 }
 
+const char *kmt_select_filters_text(const struct kmt_select *s, struct kmt_buf *buf)
+{
+	for (size_t i = 0; i < s->filter_exprs.n; i++)
+		kmt_buf_printf(buf, "%s--filter %s", buf->len ? " " : "", s->filter_exprs.v[i]);
+	if (s->follow)
+		kmt_buf_printf(buf, "%s--follow", buf->len ? " " : "");
+	return buf->len ? kmt_buf_str(buf) : NULL;
+}
+
 const struct kmt_symbols *kmt_select_symbols(const struct kmt_select *s)
 {
 	return s->symbols ? s->symbols : s->facts ? s->facts->symbols : NULL;

@@ -7,6 +7,8 @@
 #include "core/filter.h"
 #include "source/source.h"
 
+struct kmt_buf;
+
 struct kmt_select {
 	/* options */
 	uint64_t for_ns;
@@ -51,6 +53,8 @@ int kmt_select_command(struct kmt_select *s, struct kmt_run *run, char **argv);
  * Returns 0 or an exit status after having told the user.
  */
 int kmt_select_open(struct kmt_select *s, struct kmt_source_opts *opts);
+/* "--filter A --filter B --follow" for people, as text of 'buf'; NULL: everything passes. */
+const char *kmt_select_filters_text(const struct kmt_select *s, struct kmt_buf *buf);
 /* Whose names apply: --kallsyms, the recording's own, or the running kernel's. May be NULL. */
 const struct kmt_symbols *kmt_select_symbols(const struct kmt_select *s);
 /*

@@ -14,6 +14,7 @@ STAT_MODES=(
 	"" "--no-objects" "--stacks" "--stacks --no-objects" "--by task" "--by task --no-objects"
 	"--objects 64 --sites 16"
 )
+RECORD_MODES=("" "--stacks" "--objects 64" "--aggregate" "--aggregate --stacks")
 TRACE_MODES=("" "--task" "--stacks" "--cache" "--task --stacks --cache" "--objects 64")
 
 # One of each kind of filter.
@@ -88,4 +89,14 @@ loads() {
 @test "a command is followed" {
 	loads stat --follow -- true
 	loads trace --follow --stacks --task -- true
+}
+
+@test "recorded: all modes, and with all filters and --follow" {
+	local mode all=()
+	filters
+	for f in "${FILTERS[@]}"; do all+=(--filter "$f"); done
+	for mode in "${RECORD_MODES[@]}"; do
+		loads record -f -o "$D/a.kmt" $mode
+		loads record -f -o "$D/a.kmt" $mode "${all[@]}" --follow
+	done
 }

@@ -35,7 +35,7 @@ commands() {
 }
 
 @test "help and the tables name the same options" {
-	for command in stat trace doctor list; do
+	for command in stat trace record convert doctor list; do
 		helped=$("$KMT" help "$command" | grep -oE '^ +(-[a-zA-Z], )?--[a-z-]+' |
 			grep -oE -- '--[a-z-]+' | sort)
 		expect "$command" "$helped" = "$("$KMT" list --names "options:$command" | sort)"
@@ -50,14 +50,14 @@ commands() {
 }
 
 @test "an unknown option: status 2, one line, and how to get help" {
-	for command in stat trace doctor list; do
+	for command in stat trace record convert doctor list; do
 		refused 2 "unknown option '--nope' (see 'kmemtrace $command --help')" "$command" --nope
 		refused 2 "unknown option '-Z'" "$command" -Z
 	done
 }
 
 @test "each option that takes a value asks for it" {
-	for command in stat trace doctor list; do
+	for command in stat trace record convert doctor list; do
 		for option in $("$KMT" help "$command" | grep -oE -- '--[a-z-]+=' | tr -d =); do
 			refused 2 "$option needs an argument" "$command" "$option"
 		done
@@ -65,7 +65,7 @@ commands() {
 }
 
 @test "each flag refuses a value" {
-	for command in stat trace; do
+	for command in stat trace record convert; do
 		for option in $("$KMT" help "$command" | grep -oE -- '^ +--[a-z-]+( |$)'); do
 			refused 2 "$option takes no argument" "$command" "$option=1"
 		done

@@ -1,0 +1,328 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# What is recorded comes back to the event, and however recording ends, the
+# file opens and nothing stays in the kernel. Messages (msgq.c) are the known
+# amounts: N of S bytes are N allocations of S + 48 bytes at load_msg().
+
+load lib.bash
+
+setup_file() { live_setup_file; }
+setup() { live_setup; need_bpf; SITE=$(msg_site); K=$D/a.kmt; }
+teardown() {
+	live_teardown
+	[ -z "${SMALL:-}" ] || umount "$SMALL" 2>/dev/null || true
+}
+
+# The books of a recording, every row, into $OUT.
+books() {
+	"$KMT" stat --from "$K" --format json --limit 0 --by site,cache "$@" >"$OUT" 2>"$D/err.stat"
+}
+
+# expect_messages N BYTES LIVE: what the books say of the messages.
+expect_messages() {
+	expect allocs "$(sum allocs "$SITE")" = "$1"
+	expect requested "$(sum bytes_requested "$SITE")" = $(($1 * ($2 + 48)))
+	expect frees "$(sum frees "$SITE")" = $(($1 - $3))
+	expect live "$(sum live_objects "$SITE")" = "$3"
+	expect untraced "$(sum untraced_frees "$SITE")" = 0
+}
+
+one_line() {
+	expect "lines on standard error" "$(wc -l <"$ERR")" = 1
+}
+
+# recording OPTIONS: in the background, events on; pid in TOOL.
+recording() {
+	background "$KMT" record -o "$K" "$@" 2>"$ERR"
+	TOOL=$JOB
+	wait_attached "$TOOL"
+}
+
+# How many events of messages a recording holds, by printing it.
+printed() {
+	"$KMT" trace --from "$K" 2>"$D/err.trace" | "$MODEL" default "$SITE" >"$D/model"
+	expect "$1 printed" "$(value "sites.$SITE.$1" "$D/model")" = "$2"
+}
+
+@test "1000 messages, received: exact counts from stat and from trace" {
+	"$KMT" record -o "$K" -- "$LOAD/msgq" -n 1000 -s 1000 2>"$ERR"
+	one_line
+	books
+	expect_messages 1000 1000 0
+	expect given "$(sum bytes_allocated "$SITE")" = 2048000
+	expect lost "$(value quality.lost_ring)" = 0
+	printed allocs 1000
+	printed bytes_requested 1048000
+	# as many as the line at the end says
+	expect events "$(value quality.events)" = "$(grep -oE '[0-9]+ events' "$ERR" | cut -d' ' -f1)"
+}
+
+@test "1000 messages, held: live objects, the file is ours alone, caches have their names" {
+	mkfifo "$D/go"
+	"$KMT" record -o "$K" -- "$LOAD/msgq" -n 1000 -s 1000 -d -w "$D/go" -p "$D/phase" 2>"$ERR"
+	: >"$D/go"
+	books
+	expect_messages 1000 1000 1000
+	expect "live, given" "$(sum live_bytes_allocated "$SITE")" = 2048000
+	expect mode "$(stat -c %a "$K")" = 600
+	local name
+	name=$(jq -r --arg f "$SITE" "$JQ_SITE [.rows[] | select(at(\$f)) | .cache] | unique | join(\",\")" "$OUT")
+	[ -d "/sys/kernel/slab/$name" ] || fail "no such cache: '$name'"
+	expect "size of $name" "$(cat "/sys/kernel/slab/$name/object_size")" = 2048
+	expect kernel "$(value kernel)" = "$(uname -r)"
+}
+
+@test "tasks, CPUs, real nodes; nothing of kmemtrace itself" {
+	"$KMT" record -o "$K" -- "$LOAD/msgq" -n 200 -s 1000 -c 0 -r 0 2>"$ERR"
+	"$KMT" trace --from "$K" --format table --task --real-node >"$D/events" 2>/dev/null
+	expect "sent by msgq on CPU 0" "$(grep -c "^ *+ .* $SITE .* msgq-[0-9]* *0\$" "$D/events")" = 200
+	# but for the child that became msgq
+	local child
+	child=$(grep -oE ' msgq-[0-9]+ ' "$D/events" | head -n 1 | tr -dc 0-9)
+	expect "of our threads" "$(grep ' kmemtrace-[0-9]* ' "$D/events" | grep -vc -- "-$child ")" = 0
+}
+
+@test "tracefs: the same counts" {
+	need_tracefs
+	"$KMT" record --source tracefs -o "$K" -- "$LOAD/msgq" -n 1000 -s 1000 2>"$ERR"
+	books
+	expect_messages 1000 1000 0
+	expect lost "$(value quality.lost_ring)" = 0
+	expect_nothing_attached
+}
+
+@test "only what the filter lets through" {
+	"$KMT" record -o "$K" --filter "site=$SITE" -- "$LOAD/msgq" -n 500 -s 1000 2>"$ERR"
+	books
+	expect_messages 500 1000 0
+	expect "allocations of others" "$(total allocs)" = 500
+}
+
+@test "into a pipe" {
+	"$KMT" record -o - -- "$LOAD/msgq" -n 1000 -s 1000 2>"$ERR" | cat >"$K"
+	books
+	expect_messages 1000 1000 0
+}
+
+@test "a reader that sleeps for two seconds costs nothing" {
+	"$KMT" record -o - --for 4s 2>"$ERR" | { sleep 2; cat; } >"$K" &
+	local pipeline=$!
+	until_true 15 pgrep -f "record -o - --for 4s"
+	"$LOAD/forkstorm" -t 1500
+	wait "$pipeline"
+	books
+	expect lost "$(value quality.lost_ring)" = 0
+	expect events "$(value quality.events)" -gt 10000
+}
+
+@test "a stalled reader does not keep ^C from ending it" {
+	stalled_pipe
+	background "$KMT" record -o - >"$D/pipe" 2>"$ERR"
+	local tool=$JOB
+	wait_attached "$tool"
+	kill -INT "$tool"
+	until_true 10 eval "! kill -0 $tool" || fail "still there after 10 s"
+	expect_nothing_attached
+}
+
+@test "--aggregate: the same books without events" {
+	mkfifo "$D/go"
+	"$KMT" record --aggregate -o "$K" -- "$LOAD/msgq" -n 1000 -s 1000 -d -w "$D/go" -p "$D/phase" 2>"$ERR"
+	: >"$D/go"
+	books
+	expect_messages 1000 1000 1000
+	expect "live, requested" "$(sum live_bytes_requested "$SITE")" = 1048000
+	expect peak "$(sum peak_bytes_allocated "$SITE")" = 2048000
+	expect mode "$(value quality.mode)" = counted
+	local n
+	n=$("$KMT" stat --from "$K" --by object --limit 0 --format json |
+		jq --arg f "$SITE" "$JQ_SITE [.rows[] | select(at(\$f))] | length")
+	expect "objects" "$n" = 1000
+	expect size "$(stat -c %s "$K")" -lt 2000000
+}
+
+@test "an existing file is refused and left as it is; -f overwrites it" {
+	echo precious >"$K"
+	local status=0
+	"$KMT" record -o "$K" --for 1s 2>"$ERR" || status=$?
+	expect "exit status" "$status" = 3
+	one_line
+	grep -q "exists already" "$ERR" || fail "said: $(cat "$ERR")"
+	expect content "$(cat "$K")" = precious
+	# refused for another reason: still left as it is
+	"$KMT" record -f -o "$K" --source nope --for 1s 2>"$ERR" || true
+	expect content "$(cat "$K")" = precious
+	"$KMT" record -f -o "$K" -- "$LOAD/msgq" -n 100 2>"$ERR"
+	books
+	expect_messages 100 1000 0
+}
+
+@test "a directory, a missing directory, a closed standard output: one line, status 3" {
+	local status target
+	for target in "$D" "$D/none/a.kmt"; do
+		status=0
+		"$KMT" record -o "$target" --for 1s 2>"$ERR" || status=$?
+		expect "exit status for $target" "$status" = 3
+		one_line
+	done
+	status=0
+	"$KMT" record -o - --for 1s 2>"$ERR" >&- || status=$?
+	expect "exit status for a closed descriptor" "$status" = 3
+	one_line
+	status=0
+	: >"$K"
+	echo x >>"$K"
+	"$KMT" record -o - --for 1s 2>"$ERR" >>"$K" || status=$?
+	expect "exit status for appending" "$status" = 2
+	one_line
+}
+
+@test "not root: status 3, one line, no file" {
+	local dir status=0
+	dir=$(mktemp -d /tmp/live-nobody.XXXXXX)
+	chmod 777 "$dir"
+	cp "$KMT" "$dir/kmemtrace"
+	chmod 755 "$dir/kmemtrace"
+	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \
+		"$dir/kmemtrace" record -o "$dir/a.kmt" --for 1s 2>"$ERR" || status=$?
+	local left=0
+	[ ! -e "$dir/a.kmt" ] || left=1
+	rm -r "$dir"
+	expect "exit status" "$status" = 3
+	one_line
+	expect "file left" "$left" = 0
+}
+
+@test "the command's exit status is passed on; one that does not exist leaves no file" {
+	local status=0
+	"$KMT" record -o "$K" -- sh -c 'exit 7' 2>"$ERR" || status=$?
+	expect "exit status" "$status" = 7
+	status=0
+	"$KMT" record -o "$D/b.kmt" -- /no/such/command 2>"$ERR" || status=$?
+	expect "exit status" "$status" = 2
+	one_line
+	[ ! -e "$D/b.kmt" ] || fail "a file was left"
+}
+
+@test "SIGINT, SIGTERM, SIGHUP: a whole file, status 0" {
+	local sig status
+	for sig in INT TERM HUP; do
+		K=$D/$sig.kmt
+		recording
+		"$LOAD/msgq" -n 300 -s 1000
+		kill -"$sig" "$TOOL"
+		status=0
+		wait "$TOOL" || status=$?
+		expect "exit status after SIG$sig" "$status" = 0
+		books
+		expect_messages 300 1000 0
+		expect lost "$(value quality.lost_input)" = 0
+	done
+	expect_nothing_attached
+}
+
+@test "SIGKILL: what is a second old is in the file, nothing is left in the kernel" {
+	recording
+	"$LOAD/msgq" -n 300 -s 1000
+	sleep 2.5
+	kill -KILL "$TOOL"
+	wait "$TOOL" 2>/dev/null || true
+	books || true
+	expect_messages 300 1000 0
+	expect_nothing_attached
+}
+
+@test "SIGKILL with tracefs: the next start removes what was left" {
+	need_tracefs
+	background "$KMT" record --source tracefs -o "$K" 2>"$ERR"
+	local tool=$JOB
+	tracefs_mount
+	until_true 15 [ -d "$TRACEFS/instances/kmemtrace-$tool" ]
+	sleep 1
+	kill -KILL "$tool"
+	wait "$tool" 2>/dev/null || true
+	"$KMT" record --source tracefs -o "$D/b.kmt" --for 100ms 2>"$ERR"
+	[ ! -d "$TRACEFS/instances/kmemtrace-$tool" ] || fail "an instance is left"
+	"$KMT" stat --from "$K" >/dev/null 2>&1 || true
+}
+
+# small_disk BYTES: a file system of that size in SMALL.
+small_disk() {
+	SMALL=$D/small
+	mkdir "$SMALL"
+	mount -t tmpfs -o "size=$1" none "$SMALL"
+	K=$SMALL/a.kmt
+}
+
+@test "a full disk: status 3, one line, the file opens up to its last whole block" {
+	small_disk 3m
+	local status=0
+	"$KMT" record -o "$K" -- "$LOAD/forkstorm" -t 60000 2>"$ERR" || status=$?
+	expect "exit status" "$status" = 3
+	one_line
+	grep -q "cannot write to .*a.kmt.*No space left" "$ERR" || fail "said: $(cat "$ERR")"
+	"$KMT" trace --from "$K" >"$D/events" 2>"$D/err.trace" || true
+	expect "events that can be read" "$(wc -l <"$D/events")" -gt 65536
+	expect_nothing_attached
+}
+
+@test "a disk that is full from the start: status 3, one line" {
+	small_disk 64k
+	local status=0
+	"$KMT" record -o "$K" --for 10s 2>"$ERR" || status=$?
+	expect "exit status" "$status" = 3
+	one_line
+	expect_nothing_attached
+}
+
+@test "--max-size: an end like any other" {
+	local status=0
+	"$KMT" record --max-size 2M -o "$K" -- "$LOAD/forkstorm" -t 60000 2>"$ERR" || status=$?
+	grep -q "maximum of 2097152" "$ERR" || fail "said: $(cat "$ERR")"
+	expect size "$(stat -c %s "$K")" -le 2097152
+	expect size "$(stat -c %s "$K")" -gt 1500000
+	books
+	expect "input lost" "$(value quality.lost_input)" = 0
+	expect events "$(value quality.events)" = "$(grep -oE '[0-9]+ events' "$ERR" | cut -d' ' -f1)"
+	expect_nothing_attached
+}
+
+@test "--ring: the file stays small and holds the last events" {
+	recording --ring 1M
+	"$LOAD/forkstorm" -t 4000
+	"$LOAD/msgq" -n 1000 -s 1000
+	sleep 0.3
+	kill -INT "$TOOL"
+	wait "$TOOL"
+	expect size "$(stat -c %s "$K")" -lt 2500000
+	books
+	expect allocs "$(sum allocs "$SITE")" = 1000
+	expect frees "$(sum frees "$SITE")" = 1000
+	local told
+	told=$(grep -oE '[0-9]+ events' "$ERR" | cut -d' ' -f1)
+	expect "events that are left" "$("$KMT" trace --from "$K" 2>/dev/null | wc -l)" -lt "$told"
+}
+
+@test "losses are in the file; --strict: status 5" {
+	local status=0
+	"$KMT" record --strict --no-realtime --buffer 4K -o "$K" -- "$LOAD/forkstorm" -t 1500 2>"$ERR" || status=$?
+	expect "exit status" "$status" = 5
+	books
+	local told
+	told=$(grep -oE '[0-9]+ lost \(ring' "$ERR" | cut -d' ' -f1)
+	expect told "$told" -gt 0
+	expect lost "$(value quality.lost_ring)" = "$told"
+}
+
+@test "progress on a terminal only" {
+	script -qec "'$KMT' record -o '$K' --for 2s" /dev/null >"$D/terminal" </dev/null
+	grep -q $'\rkmemtrace: .* events ([0-9]*/s), [0-9]* lost, ' "$D/terminal" ||
+		fail "no progress: $(cat -v "$D/terminal")"
+	"$KMT" record -f -o "$K" --for 2s 2>"$ERR"
+	one_line
+	! grep -q $'\r' "$ERR" || fail "progress in a pipe"
+	# and no recording onto a terminal
+	local status=0
+	script -qec "'$KMT' record -o - --for 1s" /dev/null >"$D/terminal" </dev/null || status=$?
+	expect "exit status" "$status" = 2
+}
