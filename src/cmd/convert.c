@@ -12,7 +12,9 @@
 #include "cmd/progress.h"
 #include "cmd/recorder.h"
 #include "cmd/select.h"
+#include "core/only.h"
 #include "symbol/gfp.h"
+#include "tracers/tracers.h"
 
 struct convert_opts {
 	struct kmt_select select;	/* first: its option rows count from here */
@@ -85,44 +87,103 @@ static const char *first_source(const struct kmt_source *src, struct kmt_quality
 	return q->source + skip;
 }
 
-/* The input to its end, or as far as it can be read; the output ends well in any case. */
-static int convert(const struct convert_opts *o, struct kmt_recorder *r, struct kmt_run *run)
-{
-	struct kmt_source *src = o->select.source;
-	struct kmt_gfp_names *old_names = NULL;
-	struct kmt_facts unknown = { 0 };
-	const struct kmt_facts *facts = o->select.facts ? o->select.facts : &unknown;
-	struct kmt_buf filters = { 0 };
-	struct kmt_quality q = { 0 }, first = { 0 };
-	struct kmt_sink sink = kmt_recorder_sink(r);
-	int err, end_err = 0;
+/* ---- from the source into the file ---- */
 
-	src->ops->quality(src, &first);
+struct conversion {
+	const struct convert_opts *o;
+	struct kmt_recorder *r;
+	struct kmt_run *run;
+	struct kmt_only only;		/* what --tracer lets through */
+	struct kmt_sink out;		/* of the recorder */
+	struct kmt_facts unknown;	/* of an input that says nothing */
+};
+
+static const struct kmt_facts *facts_of(struct conversion *c)
+{
+	struct kmt_source *src = c->o->select.source;
+	const struct kmt_facts *facts = src->ops->facts ? src->ops->facts(src) : NULL;
+
+	return facts ? facts : &c->unknown;
+}
+
+static int begin(struct conversion *c)
+{
+	const struct kmt_select *s = &c->o->select;
+	struct kmt_gfp_names *old_names = NULL;
+	struct kmt_buf filters = { 0 };
+	struct kmt_quality q = { 0 };
+	int err;
+
+	s->source->ops->quality(s->source, &q);
 	/* a text that knows nothing of its kernel: as old as its format */
-	if (!o->select.facts && !kmt_gfp_names_2008(&old_names))
-		unknown.gfp_names = old_names;
+	if (!s->facts && !kmt_gfp_names_2008(&old_names))
+		c->unknown.gfp_names = old_names;
 	const struct kmt_recorder_opts ro = {
-		.facts = facts, .symbols = kmt_select_symbols(&o->select),
-		.source = first_source(src, &first),
-		.filters = kmt_select_filters_text(&o->select, &filters),
-		.max_bytes = o->max_bytes, .run = run,
+		.facts = facts_of(c), .symbols = kmt_select_symbols(s),
+		.source = first_source(s->source, &q),
+		.filters = kmt_select_filters_text(s, &filters),
+		.max_bytes = c->o->max_bytes, .run = c->run,
 	};
 
-	err = kmt_recorder_begin(r, &ro);
+	err = kmt_recorder_begin(c->r, &ro);
 	if (!err)
-		err = kmt_recorder_start(r);
-	if (!err) {
-		err = kmt_feed_file(&o->select, &sink, run);
-		src->ops->quality(src, &q);
-		if (err == -EFBIG || err == -EINTR)
-			q.events = r->events;
-		if (src->ops->facts)
-			facts = src->ops->facts(src);
-		if (err == -EFBIG || !r->failed)
-			end_err = kmt_recorder_end(r, facts, &q);
-	}
+		err = kmt_recorder_start(c->r);
 	kmt_buf_done(&filters);
 	kmt_gfp_names_free(old_names);
+	c->unknown.gfp_names = NULL;
+	return err;
+}
+
+/* With the first of them: by then a text has shown how it spells its gfp flags. */
+static int on_event(void *ctx, const struct kmt_event *ev)
+{
+	struct conversion *c = ctx;
+	int err = c->r->has_begun ? 0 : begin(c);
+
+	return err ? err : c->out.event(c->out.ctx, ev);
+}
+
+static int on_lost(void *ctx, const struct kmt_lost *lost)
+{
+	struct conversion *c = ctx;
+	int err = c->r->has_begun ? 0 : begin(c);
+
+	return err ? err : c->out.lost(c->out.ctx, lost);
+}
+
+static int on_snapshot(void *ctx, const struct kmt_snapshot *snap)
+{
+	struct conversion *c = ctx;
+	int err = c->r->has_begun ? 0 : begin(c);
+
+	return err ? err : c->out.snapshot(c->out.ctx, snap);
+}
+
+/* The input to its end, or as far as it can be read; the output ends well in any case. */
+static int convert(struct conversion *c)
+{
+	const struct kmt_select *s = &c->o->select;
+	struct kmt_quality q = { 0 };
+	struct kmt_sink sink;
+	int err, end_err = 0;
+
+	c->out = kmt_recorder_sink(c->r);
+	c->only = (struct kmt_only){
+		.types = s->tracer ? kmt_tracers_types(s->tracers) : UINT32_MAX,
+		.to = { .event = on_event, .lost = on_lost, .snapshot = on_snapshot, .ctx = c },
+	};
+	sink = kmt_only_sink(&c->only);
+	err = kmt_feed_file(s, &sink, c->run);
+	if (!c->r->has_begun && !c->r->failed) {
+		end_err = begin(c);
+		err = err ? err : end_err;
+	}
+	s->source->ops->quality(s->source, &q);
+	if (err == -EFBIG || err == -EINTR || c->only.left_out)
+		q.events = c->r->events;
+	q.filtered += c->only.left_out;
+	if (!end_err && (err == -EFBIG || !c->r->failed))
+		end_err = kmt_recorder_end(c->r, facts_of(c), &q);
 	return err ? err : end_err;
 }
 
@@ -149,6 +210,7 @@ static int run_convert(struct convert_opts *o)
 {
 	struct kmt_recorder r = KMT_RECORDER_NONE;
 	struct kmt_run run = KMT_RUN_NONE;
+	struct conversion c = { .o = o, .r = &r, .run = &run };
 	int status = kmt_select_prepare(&o->select, "convert");
 
 	if (!status)
@@ -160,7 +222,7 @@ static int run_convert(struct convert_opts *o)
 	if (!status && kmt_run_init(&run, NULL))
 		status = kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "%s", kmt_err_text());
 	if (!status)
-		status = finish(o, &r, &run, convert(o, &r, &run));
+		status = finish(o, &r, &run, convert(&c));
 	kmt_run_done(&run);
 	kmt_recorder_done(&r);
 	return status;

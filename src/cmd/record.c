@@ -176,7 +176,8 @@ static int check(const struct record_opts *o)
 	if (o->select.row_filters.n)
 		return kmt_cmd_fail(KMT_EXIT_USAGE, "--filter: '%s' is a condition on the rows of "
 				    "a view; record has none", o->select.row_filters.v[0]);
-	return 0;
+	/* events of several are told apart by their reader; books are not */
+	return o->aggregate ? kmt_select_one_layer(&o->select) : 0;
 }
 
 static int open_source(struct record_opts *o)
