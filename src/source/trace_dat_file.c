@@ -3,8 +3,8 @@
  *	version 6: head | header_page, formats, kallsyms, tasks | options | where pages are
  *	version 7: head | offset of options --> options --> sections, buffers, more options
  *
- * Read here and not by libtracecmd, which believes what a file says: a damaged
- * one crashes it, and it takes three times as long over a sound one.
+ * Read here and not by libtracecmd, which believes what a file says: one that
+ * lacks formats trace-cmd always writes made its version 1.3.1 crash.
  */
 #include "source/trace_dat_file.h"
 
