@@ -91,7 +91,7 @@ $(B)/tests/unit/%: tests/unit/%.c $(B)/libkmt.a
 
 $(B)/tests/fuzz/%: tests/fuzz/%.c $(B)/libkmt.a
 	@mkdir -p $(@D)
-	$(CC) $(KCFLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< $(B)/libkmt.a $(PKG_LIBS)
+	$(CC) $(KCFLAGS) -Wno-error -fsanitize=fuzzer -MMD -MP -o $@ $< $(B)/libkmt.a $(PKG_LIBS)
 
 $(B)/tests/%: tests/%.c
 	@mkdir -p $(@D)

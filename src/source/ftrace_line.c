@@ -6,7 +6,8 @@
 #include "source/lines.h"
 #include "source/tp_fields.h"
 
-#define HASH_BITS 32
+#define HASH_BITS	32
+#define PREFIX_MAX	256	/* no prefix is longer: a bound for lines of nothing but colons */
 
 static enum kmt_ftrace_kind bad(struct kmt_ftrace_line *l, const char *why)
 {
@@ -265,7 +266,7 @@ static enum kmt_ftrace_kind parse_prefixed(struct kmt_ftrace_line *l, struct kmt
 	l->pre = first;
 	if (is_ours(l, line, &values))		/* no context-info */
 		return take_event(l, values);
-	for (size_t i = 0; i + 1 < line.len; i++) {
+	for (size_t i = 0; i + 1 < line.len && i < PREFIX_MAX; i++) {
 		struct kmt_word body;
 
 		if (line.p[i] != ':' || (line.p[i + 1] != ' ' && line.p[i + 1] != '\t') ||

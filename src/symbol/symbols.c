@@ -159,7 +159,7 @@ static int parse_line(char *line, const char *text, struct sym *ret)
 static int append(struct kmt_symbols *s, const struct sym *sym)
 {
 	if (s->n == s->cap) {
-		size_t cap = s->cap ? s->cap * 2 : 32768;
+		size_t cap = s->cap ? s->cap * 2 : 1024;
 		struct sym *v = reallocarray(s->v, cap, sizeof(*v));
 
 		if (!v)
