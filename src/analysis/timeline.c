@@ -41,6 +41,8 @@ struct state {
 	struct slot v[SLOTS];
 	bool started;
 	uint64_t start_ns, width_ns, now_ns;
+	struct slot *now;		/* its slot, up to this time: saves a division per event */
+	uint64_t now_end_ns;
 	struct flow counted;		/* at the last snapshot */
 };
 
@@ -75,13 +77,17 @@ static struct slot join(const struct slot *a, const struct slot *b)
 /* The slot of a time that is not before the last one. */
 static struct slot *slot_at(struct state *st, uint64_t ns)
 {
+	uint64_t i;
+
 	while ((ns - st->start_ns) / st->width_ns >= SLOTS) {
-		for (int i = 0; i < SLOTS / 2; i++)
+		for (i = 0; i < SLOTS / 2; i++)
 			st->v[i] = join(&st->v[2 * i], &st->v[2 * i + 1]);
 		memset(st->v + SLOTS / 2, 0, sizeof(*st->v) * (SLOTS / 2));
 		st->width_ns *= 2;
 	}
-	return &st->v[(ns - st->start_ns) / st->width_ns];
+	i = (ns - st->start_ns) / st->width_ns;
+	st->now_end_ns = kmt_sat_add(st->start_ns, (i + 1) * st->width_ns);
+	return &st->v[i];
 }
 
 /*
@@ -100,7 +106,9 @@ static struct slot *slot_now(struct state *st, const struct kmt_session *s, uint
 		st->width_ns = width_ns;
 	}
 	st->now_ns = now;
-	return slot_at(st, now);
+	if (now >= st->now_end_ns)
+		st->now = slot_at(st, now);
+	return st->now;
 }
 
 static void see_live(struct slot *slot, const struct kmt_session *s)

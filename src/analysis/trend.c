@@ -24,6 +24,8 @@ struct state {
 	size_t n;
 	bool started;
 	uint64_t start_ns, width_ns, now_ns;
+	uint64_t end_ns;	/* of the window of now: saves a division per event */
+	unsigned window;
 };
 
 static int grow(struct state *st, size_t need)
@@ -71,12 +73,16 @@ static unsigned window_now(struct state *st, const struct kmt_session *s)
 	if (!st->started)
 		return 0;
 	st->now_ns = now;
+	if (now < st->end_ns)
+		return st->window;
 	while ((now - st->start_ns) / st->width_ns >= KMT_TREND_WINDOWS) {
 		for (size_t i = 0; i < st->n; i++)
 			join_windows(&st->v[i]);
 		st->width_ns *= 2;
 	}
-	return (now - st->start_ns) / st->width_ns;
+	st->window = (now - st->start_ns) / st->width_ns;
+	st->end_ns = kmt_sat_add(st->start_ns, (st->window + UINT64_C(1)) * st->width_ns);
+	return st->window;
 }
 
 static int change(struct state *st, const struct kmt_session *s, size_t i)

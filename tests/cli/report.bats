@@ -139,3 +139,15 @@ timed() {
 	expect depth "$("$KMT" report "$ROOT/tests/golden/perf_data/stacks.data" stacks --limit 0 \
 		--format json | jq '[.rows[].depth] | max')" -gt 3
 }
+
+@test "^C ends the reading of a pipe, with a report on what came" {
+	mkfifo "$(D fifo)"
+	{ cat "$SAMPLE"; sleep 20; } >"$(D fifo)" 3>&- &
+	local writer=$!
+
+	run --separate-stderr timeout -s INT --preserve-status 1 "$KMT" report - --format json <"$(D fifo)"
+	kill "$writer"
+	expect status "$status" = 130
+	expect events "$(jq .quality.events <<<"$output")" = 15
+	[[ $stderr == *"interrupted"* ]] || fail "$stderr"
+}

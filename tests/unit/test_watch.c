@@ -178,6 +178,30 @@ static void test_timeline_counted(void **state)
 	close_world(&w);
 }
 
+/* From the first nanosecond to the last that there is, and back. */
+static void test_time_ends(void **state)
+{
+	struct world w;
+
+	open_watched(&w, (struct kmt_session_opts){ 0 }, "timeline");
+	watch(&w, "leaks");
+	alloc(&w, LOAD_MSG, "a", 0x1000, 90, 100, 1);
+	alloc(&w, LOAD_MSG, "a", 0x2000, 90, 100, UINT64_C(1) << 63);
+	alloc(&w, LOAD_MSG, "a", 0x3000, 90, 100, UINT64_MAX);
+	release(&w, 0x3000, 0, 5);
+	run(&w, "timeline");
+	/* slots of 2^39 ms: the first with 2^64 ns / 60 or more; 34 of them begin before the end */
+	assert_int_equal(w.r->n_rows, 34);
+	is_int(&w, 0, "allocs", 1);
+	is_int(&w, 16, "allocs", 1);
+	is_int(&w, 33, "allocs", 1);
+	is_int(&w, 33, "frees", 1);
+	is_int(&w, 33, "live_bytes_allocated", 200);
+	run(&w, "leaks");
+	field_is(&w.r->summary, "windows", 9);
+	close_world(&w);
+}
+
 static void test_no_times(void **state)
 {
 	struct kmt_event ev = { .op = KMT_OP_ALLOC, .addr = 0x1000, .bytes_alloc = 8 };
@@ -659,6 +683,7 @@ int main(void)
 		cmocka_unit_test(test_timeline),
 		cmocka_unit_test(test_timeline_counted),
 		cmocka_unit_test(test_no_times),
+		cmocka_unit_test(test_time_ends),
 		cmocka_unit_test(test_summary),
 		cmocka_unit_test(test_summary_more),
 		cmocka_unit_test(test_leaks),
