@@ -107,6 +107,8 @@ static uint64_t hash_of(const struct kmt_site_key *k, unsigned by)
 		h = kmt_hash_mix(h, k->tgid);
 	if (by & KMT_GROUP_SIZE)
 		h = kmt_hash_mix(h, k->size);
+	if (by & KMT_GROUP_MIGRATETYPE)
+		h = kmt_hash_mix(h, (uint8_t)k->migratetype);
 	return h;
 }
 
@@ -124,7 +126,8 @@ static bool is_group(const void *ctx, size_t i)
 	return (!(q->by & KMT_GROUP_SITE) || same_site(k, q->key)) &&
 	       (!(q->by & KMT_GROUP_CACHE) || same_cache(k, q->key)) &&
 	       (!(q->by & KMT_GROUP_TASK) || same_task(k, q->key)) &&
-	       (!(q->by & KMT_GROUP_SIZE) || k->size == q->key->size);
+	       (!(q->by & KMT_GROUP_SIZE) || k->size == q->key->size) &&
+	       (!(q->by & KMT_GROUP_MIGRATETYPE) || k->migratetype == q->key->migratetype);
 }
 
 static void add_site(const struct kmt_analysis_in *in, struct kmt_group *g,

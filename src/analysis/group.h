@@ -21,6 +21,7 @@ struct kmt_buf;
 #define KMT_GROUP_CACHE	2u
 #define KMT_GROUP_TASK	4u
 #define KMT_GROUP_SIZE	8u	/* given bytes per object */
+#define KMT_GROUP_MIGRATETYPE 16u
 
 struct kmt_group {
 	const struct kmt_site *first;	/* names come from here */

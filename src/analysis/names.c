@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "core/site.h"
 #include "report/report.h"
+#include "symbol/frames.h"
 #include "symbol/slabs.h"
 #include "symbol/symbols.h"
 
@@ -69,15 +70,13 @@ int kmt_name_address(const struct kmt_analysis_in *in, uint64_t addr, const char
 static bool is_internal(const char *name)
 {
 	static const char *const prefixes[] = {
-		"bpf_", "__bpf_", "trace_", "__trace", "perf_trace_", "kmem_cache_",
-		"__kmem_cache_", "kmalloc", "__kmalloc", "__do_kmalloc", "kvmalloc", "__kvmalloc",
-		"krealloc", "__krealloc", "slab_", "__slab_", "___slab_",
+		"bpf_", "__bpf_", "trace_", "__trace", "perf_trace_",
 	};
 
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
 		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
 			return true;
-	return false;
+	return kmt_frame_is_allocator(name);
 }
 
 /* The frame that the event names as its call site; else the first that is not the allocator. */

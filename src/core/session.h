@@ -71,6 +71,8 @@ const struct kmt_free_site *kmt_session_free_site(const struct kmt_session *s, s
 
 /* Latest time seen in an event or snapshot, CLOCK_MONOTONIC of the traced machine; 0 unknown. */
 uint64_t kmt_session_now(const struct kmt_session *s);
+/* Of the machine whose page events were seen; 0: none were. */
+uint64_t kmt_session_page_size(const struct kmt_session *s);
 /* Sum over all sites; the peak is kmt_session_peak(). */
 void kmt_session_total(const struct kmt_session *s, struct kmt_counts *ret);
 /* Highest total of live given bytes: at any event, or at any snapshot. */

@@ -30,6 +30,11 @@ uint64_t kmt_session_now(const struct kmt_session *s)
 	return s->now_ns;
 }
 
+uint64_t kmt_session_page_size(const struct kmt_session *s)
+{
+	return s->pages.unit;
+}
+
 void kmt_session_total(const struct kmt_session *s, struct kmt_counts *ret)
 {
 	struct kmt_counts sum = { 0 };

@@ -22,7 +22,8 @@ enum {
 _Static_assert(SITE_FIELDS == 26, "kmemtrace-file(5) has a row for each");
 _Static_assert(KMT_COL_SITE + SITE_FIELDS <= KMT_COL_SITE_LIVES, "columns overlap");
 
-enum { SITE_INFERRED = 1, SITE_BY_TASK = 2 };
+/* of pages: migratetype + 1 in eight bits, 0 unknown */
+enum { SITE_INFERRED = 1, SITE_BY_TASK = 2, SITE_MIGRATETYPE_SHIFT = 8 };
 enum { OBJECT_ADDR, OBJECT_REQ, OBJECT_BIRTH, OBJECT_SITE, OBJECT_CPU, OBJECT_FIELDS };
 enum { FREE_SITE, FREE_TYPE, FREE_FREES, FREE_FIELDS };
 enum { TOTAL_NOW, TOTAL_SITES, TOTAL_FREE_SITES, TOTAL_OBJECTS, TOTAL_FIELDS };
@@ -110,7 +111,10 @@ static int site_row(struct block *b, const struct kmt_snap_site *s)
 	uint64_t row[SITE_FIELDS + KMT_LIFETIMES] = {
 		[SITE_TYPE] = key->type,
 		[SITE_FLAGS] = (key->cache_inferred ? SITE_INFERRED : 0) |
-			       (key->by_task ? SITE_BY_TASK : 0),
+			       (key->by_task ? SITE_BY_TASK : 0) |
+			       (uint64_t)(key->type == KMT_TYPE_PAGES ?
+					  (uint8_t)(key->migratetype + 1) : 0) <<
+			       SITE_MIGRATETYPE_SHIFT,
 		[SITE_CALL_SITE] = key->call_site,
 		[SITE_TGID] = key->tgid,
 		[SITE_OBJECT_SIZE] = key->object_size,
@@ -368,6 +372,9 @@ static int take_site(const struct dicts *d, size_t i, struct kmt_snap_site *s)
 			.type = (uint8_t)v[SITE_TYPE],
 			.cache_inferred = v[SITE_FLAGS] & SITE_INFERRED,
 			.by_task = v[SITE_FLAGS] & SITE_BY_TASK,
+			.migratetype = v[SITE_TYPE] == KMT_TYPE_PAGES ?
+				       (int8_t)((uint8_t)(v[SITE_FLAGS] >>
+							  SITE_MIGRATETYPE_SHIFT) - 1) : 0,
 			.call_site = v[SITE_CALL_SITE],
 			.call_site_name = d->string[v[SITE_NAME]],
 			.comm = d->string[v[SITE_COMM]],

@@ -220,6 +220,10 @@ static int take_shape(struct kmt_decoder *d, size_t i, const size_t *stack_at)
 			.type = (uint8_t)row[KMT_SHAPE_TYPE],
 			.has_time = row[KMT_SHAPE_FLAGS] & KMT_SHAPE_HAS_TIME,
 			.cache_inferred = row[KMT_SHAPE_FLAGS] & KMT_SHAPE_INFERRED,
+			.order = (int8_t)((uint8_t)(row[KMT_SHAPE_FLAGS] >>
+						    KMT_SHAPE_ORDER_SHIFT) - 1),
+			.migratetype = (int8_t)((uint8_t)(row[KMT_SHAPE_FLAGS] >>
+							  KMT_SHAPE_MIGRATETYPE_SHIFT) - 1),
 			.node = (int16_t)row[KMT_SHAPE_NODE],
 			.call_site = row[KMT_SHAPE_SITE],
 			.call_site_name = d->string[row[KMT_SHAPE_NAME]],

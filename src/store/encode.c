@@ -122,12 +122,21 @@ size_t kmt_encoder_bound(const struct kmt_encoder *e)
 	       rows_bound(&e->losts);
 }
 
+/* Both from -1, unknown, up. */
+static uint64_t page_flags(const struct kmt_event *ev)
+{
+	if (ev->type != KMT_TYPE_PAGES)
+		return 0;
+	return (uint64_t)(uint8_t)(ev->order + 1) << KMT_SHAPE_ORDER_SHIFT |
+	       (uint64_t)(uint8_t)(ev->migratetype + 1) << KMT_SHAPE_MIGRATETYPE_SHIFT;
+}
+
 static int shape_of(struct kmt_encoder *e, const struct kmt_event *ev, size_t *ret)
 {
 	uint64_t row[KMT_SHAPE_FIELDS] = {
 		[KMT_SHAPE_FLAGS] = (ev->op == KMT_OP_FREE ? KMT_SHAPE_FREE : 0) |
 				    (ev->has_time ? KMT_SHAPE_HAS_TIME : 0) |
-				    (ev->cache_inferred ? KMT_SHAPE_INFERRED : 0),
+				    (ev->cache_inferred ? KMT_SHAPE_INFERRED : 0) | page_flags(ev),
 		[KMT_SHAPE_TYPE] = ev->type,
 		[KMT_SHAPE_NODE] = (uint16_t)ev->node,
 		[KMT_SHAPE_SITE] = ev->call_site,

@@ -79,6 +79,9 @@ enum {
 	KMT_SHAPE_HAS_TIME = 2,
 	KMT_SHAPE_INFERRED = 4,
 	KMT_SHAPE_SLACK_VARIES = 8,
+	/* of pages, plus 1: 0 is unknown; eight bits each */
+	KMT_SHAPE_ORDER_SHIFT = 8,
+	KMT_SHAPE_MIGRATETYPE_SHIFT = 16,
 };
 
 enum kmt_shape_field {

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A known number of pages, percpu objects or vmalloc areas, held or let go.
+ *
+ * usage: pages [-w FIFO] pipe N		one page in each of N pipes
+ *        pages [-w FIFO] ring ORDER N		a packet ring of N blocks of 2^ORDER pages
+ *        pages [-w FIFO] percpu N		N BPF arrays of 8 bytes for each CPU
+ *        pages [-w FIFO] vmalloc BYTES N	N BPF arrays of that many bytes
+ *
+ * With -w a child holds it all until somebody opens FIFO for writing, and the
+ * command ends when it has it. Without, it is all let go, and a second passes
+ * for what the kernel frees later.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void die(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+static void use_pipes(long n)
+{
+	static char page[65536];
+	long size = sysconf(_SC_PAGESIZE);
+
+	for (long i = 0; i < n; i++) {
+		int p[2];
+
+		if (pipe(p) || write(p[1], page, size) != size)
+			die("pipe");
+	}
+}
+
+static void use_ring(long order, long n)
+{
+	unsigned block = (unsigned)sysconf(_SC_PAGESIZE) << order;
+	struct tpacket_req req = { .tp_block_size = block, .tp_block_nr = n,
+				   .tp_frame_size = 2048, .tp_frame_nr = block / 2048 * n };
+	int fd = socket(AF_PACKET, SOCK_RAW, 0);
+
+	if (fd < 0 || setsockopt(fd, SOL_PACKET, PACKET_RX_RING, &req, sizeof(req)))
+		die("packet ring");
+}
+
+static void use_maps(unsigned type, unsigned entries, long n)
+{
+	for (long i = 0; i < n; i++) {
+		union bpf_attr attr = { .map_type = type, .key_size = 4, .value_size = 8,
+					.max_entries = entries };
+
+		if (syscall(SYS_bpf, BPF_MAP_CREATE, &attr, sizeof(attr)) < 0)
+			die("BPF map");
+	}
+}
+
+static void use(int argc, char **argv)
+{
+	long a = argc > 1 ? strtol(argv[1], NULL, 0) : 0, b = argc > 2 ? strtol(argv[2], NULL, 0) : 0;
+
+	if (!strcmp(argv[0], "pipe"))
+		use_pipes(a);
+	else if (!strcmp(argv[0], "ring"))
+		use_ring(a, b);
+	else if (!strcmp(argv[0], "percpu"))
+		use_maps(BPF_MAP_TYPE_PERCPU_ARRAY, 1, a);
+	else if (!strcmp(argv[0], "vmalloc"))
+		use_maps(BPF_MAP_TYPE_ARRAY, a / 8, b);
+	else
+		exit(2);
+}
+
+int main(int argc, char **argv)
+{
+	struct rlimit files = { 65536, 65536 };
+	const char *fifo = NULL;
+	int ready, opt, status = 0;
+	eventfd_t v = 0;
+	pid_t pid;
+
+	while ((opt = getopt(argc, argv, "+w:")) != -1) {
+		if (opt != 'w')
+			return 2;
+		fifo = optarg;
+	}
+	if (optind >= argc)
+		return 2;
+	setrlimit(RLIMIT_NOFILE, &files);
+	ready = eventfd(0, 0);	/* a pipe would take a page */
+	if (ready < 0)
+		die("eventfd");
+	pid = fork();
+	if (pid < 0)
+		die("fork");
+	if (!pid) {
+		use(argc - optind, argv + optind);
+		if (eventfd_write(ready, 1))
+			_exit(1);
+		if (fifo) {
+			/* whoever waits for our output's end need not wait for this */
+			close(1);
+			close(2);
+			if (open(fifo, O_RDONLY) < 0)
+				_exit(1);
+		}
+		_exit(0);
+	}
+	while (poll(&(struct pollfd){ .fd = ready, .events = POLLIN }, 1, 100) == 0)
+		if (waitpid(pid, &status, WNOHANG) == pid)
+			return 1;	/* it said why */
+	if (eventfd_read(ready, &v))
+		return 1;
+	if (fifo)
+		return 0;
+	waitpid(pid, &status, 0);
+	sleep(1);
+	return status != 0;
+}
