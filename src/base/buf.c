@@ -45,6 +45,12 @@ void kmt_buf_done(struct kmt_buf *b)
 	*b = (struct kmt_buf){ 0 };
 }
 
+void kmt_buf_reserve(struct kmt_buf *b, size_t more)
+{
+	if (reserve(b, more) && !b->len)
+		b->data[0] = '\0';
+}
+
 void kmt_buf_clear(struct kmt_buf *b)
 {
 	b->len = 0;

@@ -17,6 +17,7 @@ struct kmt_buf {
 
 void kmt_buf_done(struct kmt_buf *b);
 void kmt_buf_clear(struct kmt_buf *b);	/* keep the memory, forget the text */
+void kmt_buf_reserve(struct kmt_buf *b, size_t more);	/* room for so many bytes more */
 void kmt_buf_add(struct kmt_buf *b, const char *data, size_t len);
 void kmt_buf_puts(struct kmt_buf *b, const char *s);
 void kmt_buf_printf(struct kmt_buf *b, const char *fmt, ...)

@@ -30,7 +30,7 @@ struct kmt_recording {
 	struct kmt_decoder *decoder;
 	struct kmt_cols cols;		/* of counted blocks */
 	struct kmt_counted_in counted;
-	struct kmt_buf raw;		/* one block of text, unpacked */
+	char *raw;			/* one block of text, unpacked */
 	struct kmt_buf symbols, gfp, slabs_start, slabs_end;	/* so far */
 	struct kmt_facts facts;
 	struct kmt_text_names names;
@@ -40,7 +40,7 @@ struct kmt_recording {
 	struct kmt_slabs *own_start, *own_end;
 	struct kmt_reader_block next;	/* the first block behind the facts */
 	bool has_next;
-	bool has_quality, is_finished, is_over;
+	bool is_finished, is_over;
 	bool in_events, counted_ended, has_counted;
 	uint64_t gaps;			/* found, of which */
 	uint64_t gaps_told;
@@ -61,7 +61,7 @@ void kmt_recording_free(struct kmt_recording *r)
 	kmt_decoder_free(r->decoder);
 	kmt_cols_done(&r->cols);
 	kmt_counted_in_done(&r->counted);
-	kmt_buf_done(&r->raw);
+	free(r->raw);
 	kmt_buf_done(&r->symbols);
 	kmt_buf_done(&r->gfp);
 	kmt_buf_done(&r->slabs_start);
@@ -86,57 +86,72 @@ const char *kmt_recording_source(const struct kmt_recording *r)
 
 /* ---- blocks of text ---- */
 
-/* Append the text of a block. -EBADMSG: it does not unpack, or there is too much of it. */
-static int add_text(struct kmt_recording *r, const struct kmt_reader_block *b,
-		    struct kmt_buf *to, size_t max)
+/*
+ * The text of a block, borrowed until the next one. -EBADMSG: it does not
+ * unpack; -ENOMEM. No text.
+ */
+static int text_of(struct kmt_recording *r, const struct kmt_reader_block *b, const char **ret,
+		   size_t *ret_len)
 {
-	char *raw;
 	int err;
 
-	if (b->head.raw_len > max - (to->len < max ? to->len : max))
-		return -EBADMSG;
 	if (b->head.codec == KMT_CODEC_RAW) {
-		kmt_buf_add(to, (const char *)b->payload, b->head.stored_len);
-		return to->error;
+		*ret = (const char *)b->payload;
+		*ret_len = b->head.stored_len;
+		return 0;
 	}
 	if (b->head.codec != KMT_CODEC_ZSTD)
 		return -EBADMSG;
-	raw = malloc((size_t)b->head.raw_len + 1);
-	if (!raw)
+	free(r->raw);
+	r->raw = malloc((size_t)b->head.raw_len + 1);
+	if (!r->raw)
 		return -ENOMEM;
-	err = kmt_zip_unpack(r->zip, b->payload, b->head.stored_len, raw, b->head.raw_len);
-	if (!err)
-		kmt_buf_add(to, raw, b->head.raw_len);
-	free(raw);
-	return err ? err : to->error;
+	err = kmt_zip_unpack(r->zip, b->payload, b->head.stored_len, r->raw, b->head.raw_len);
+	*ret = r->raw;
+	*ret_len = b->head.raw_len;
+	return err;
+}
+
+static int add_text(struct kmt_recording *r, const struct kmt_reader_block *b, struct kmt_buf *to)
+{
+	const char *text = NULL;
+	size_t len = 0;
+	int err = text_of(r, b, &text, &len);
+
+	if (err)
+		return err;
+	if (len + to->len > MAX_TEXT)
+		return -EBADMSG;
+	kmt_buf_add(to, text, len);
+	return to->error;
 }
 
 static int add_symbols(struct kmt_recording *r, const struct kmt_reader_block *b)
 {
-	int err;
+	const char *text = NULL;
+	size_t len = 0;
+	int err = text_of(r, b, &text, &len);
 
-	kmt_buf_clear(&r->raw);
-	err = add_text(r, b, &r->raw, KMT_BLOCK_MAX);
-	if (!err && r->symbols.len > MAX_SYMBOLS)
-		err = -EBADMSG;
-	if (!err && !kmt_text_parse_symbols(kmt_buf_str(&r->raw), r->raw.len, &r->symbols))
-		err = -EBADMSG;
-	return err ? err : r->symbols.error;
+	if (err)
+		return err;
+	kmt_buf_reserve(&r->symbols, 2 * len);	/* each line gets its whole address */
+	if (r->symbols.len > MAX_SYMBOLS || !kmt_text_parse_symbols(text, len, &r->symbols))
+		return -EBADMSG;
+	return r->symbols.error;
 }
 
 static int add_lines(struct kmt_recording *r, const struct kmt_reader_block *b)
 {
-	int err;
+	const char *text = NULL;
+	size_t len = 0;
+	int err = text_of(r, b, &text, &len);
 
-	kmt_buf_clear(&r->raw);
-	err = add_text(r, b, &r->raw, KMT_BLOCK_MAX);
 	if (err)
 		return err;
 	if (b->head.type == KMT_BLOCK_META) {
-		kmt_text_parse_meta(kmt_buf_str(&r->raw), r->raw.len, &r->names, &r->facts);
+		kmt_text_parse_meta(text, len, &r->names, &r->facts);
 	} else {
-		kmt_text_parse_quality(kmt_buf_str(&r->raw), r->raw.len, &r->quality, &r->facts);
-		r->has_quality = true;
+		kmt_text_parse_quality(text, len, &r->quality, &r->facts);
 	}
 	return 0;
 }
@@ -155,9 +170,12 @@ static int finish_facts(struct kmt_recording *r)
 {
 	int err = 0;
 
-	if (r->symbols.len && !r->own_symbols)
-		err = or_gap(r, kmt_symbols_parse(r->symbols.data, r->symbols.len,
-						  "symbols of the recording", &r->own_symbols));
+	if (r->symbols.len && !r->own_symbols) {
+		size_t len = r->symbols.len;
+
+		err = or_gap(r, kmt_symbols_take(kmt_buf_take(&r->symbols), len,
+						 "symbols of the recording", &r->own_symbols));
+	}
 	if (!err && r->gfp.len && !r->own_gfp)
 		err = or_gap(r, kmt_gfp_names_parse(r->gfp.data, r->gfp.len, &r->own_gfp));
 	if (!err && r->slabs_start.len && !r->own_start)
@@ -200,9 +218,9 @@ static int take_fact(struct kmt_recording *r, const struct kmt_reader_block *b)
 	case KMT_BLOCK_SYMBOLS:
 		return or_gap(r, add_symbols(r, b));
 	case KMT_BLOCK_GFP:
-		return or_gap(r, add_text(r, b, &r->gfp, MAX_TEXT));
+		return or_gap(r, add_text(r, b, &r->gfp));
 	default:
-		return or_gap(r, add_text(r, b, &r->slabs_start, MAX_TEXT));
+		return or_gap(r, add_text(r, b, &r->slabs_start));
 	}
 }
 
@@ -335,7 +353,7 @@ static int take_block(struct kmt_recording *r, const struct kmt_reader_block *b,
 	case KMT_BLOCK_COUNTED_OBJECTS:
 		return take_counted(r, b, sink);
 	case KMT_BLOCK_SLABS_END:
-		return or_gap(r, add_text(r, b, &r->slabs_end, MAX_TEXT));
+		return or_gap(r, add_text(r, b, &r->slabs_end));
 	case KMT_BLOCK_QUALITY:
 		return or_gap(r, add_lines(r, b));
 	case KMT_BLOCK_END:

@@ -216,12 +216,30 @@ struct symbols_out {
 	void *ctx;
 };
 
+/* Hex without leading zeros; there are too many of them for printf. */
+static size_t put_hex(char to[16], uint64_t v)
+{
+	static const char digits[] = "0123456789abcdef";
+	unsigned n = v ? (67 - (unsigned)__builtin_clzll(v)) / 4 : 1;
+
+	for (unsigned i = n; i-- > 0; v >>= 4)
+		to[i] = digits[v & 15];
+	return n;
+}
+
 static void put_symbol(struct symbols_out *so, uint64_t addr, const char *name,
 		       const char *module)
 {
-	kmt_buf_printf(so->out, "%" PRIx64 " %s", addr - so->last, name);
-	if (module)
-		kmt_buf_printf(so->out, "\t%s", module);
+	char distance[17];
+	size_t n = put_hex(distance, addr - so->last);
+
+	distance[n++] = ' ';
+	kmt_buf_add(so->out, distance, n);
+	kmt_buf_puts(so->out, name);
+	if (module) {
+		kmt_buf_puts(so->out, "\t");
+		kmt_buf_puts(so->out, module);
+	}
 	kmt_buf_puts(so->out, "\n");
 	so->last = addr;
 }
@@ -240,7 +258,7 @@ static int on_symbol(void *ctx, const struct kmt_symbol *sym)
 		kmt_buf_clear(so->out);
 		so->last = 0;
 	}
-	if (so->end && so->end != sym->start && so->end > so->last)
+	if (so->end && so->end < sym->start)
 		put_symbol(so, so->end, "", so->module);
 	put_symbol(so, sym->start, sym->name, sym->module);
 	so->end = sym->start + sym->size;
@@ -273,7 +291,8 @@ bool kmt_text_parse_symbols(const char *text, size_t len, struct kmt_buf *out)
 
 	while (next_line(&at, end, &l)) {
 		const char *tab = memchr(l.value, '\t', l.value_len);
-		size_t name_len = tab ? (size_t)(tab - l.value) : l.value_len;
+		size_t name_len = tab ? (size_t)(tab - l.value) : l.value_len, n;
+		char head[20];
 		uint64_t step = 0;
 
 		for (size_t i = 0; i < l.key_len; i++) {
@@ -282,8 +301,10 @@ bool kmt_text_parse_symbols(const char *text, size_t len, struct kmt_buf *out)
 			step = step << 4 | (uint64_t)hex_digit(l.key[i]);
 		}
 		addr += step;
+		n = put_hex(head, addr);
 		/* a border says where the function before it ends */
-		kmt_buf_printf(out, "%016" PRIx64 " %c ", addr, name_len ? 't' : 'a');
+		memcpy(head + n, name_len ? " t " : " a ", 3);
+		kmt_buf_add(out, head, n + 3);
 		kmt_buf_add(out, name_len ? l.value : ".", name_len ? name_len : 1);
 		if (tab) {
 			kmt_buf_puts(out, "\t[");

@@ -159,7 +159,8 @@ static int parse_line(char *line, const char *text, struct sym *ret)
 static int append(struct kmt_symbols *s, const struct sym *sym)
 {
 	if (s->n == s->cap) {
-		size_t cap = s->cap ? s->cap * 2 : 1024;
+		/* a line has 40 to 50 bytes: mostly one allocation is enough */
+		size_t cap = s->cap ? s->cap * 2 : s->text_len / 32 + 64;
 		struct sym *v = reallocarray(s->v, cap, sizeof(*v));
 
 		if (!v)
@@ -310,25 +311,38 @@ int kmt_symbols_load(const char *path, struct kmt_symbols **ret)
 	return 0;
 }
 
-int kmt_symbols_parse(const char *text, size_t len, const char *what, struct kmt_symbols **ret)
+int kmt_symbols_take(char *text, size_t len, const char *what, struct kmt_symbols **ret)
 {
 	_cleanup_(cleanup_symbols) struct kmt_symbols *s = calloc(1, sizeof(*s));
 	int err;
 
+	if (!s) {
+		free(text);
+		return kmt_err(-ENOMEM, "out of memory for kernel symbols");
+	}
+	s->text = text;
+	s->text_len = len;
 	if (len > MAX_FILE)
 		return kmt_err(-EFBIG, "'%s' is larger than %u MiB", what, MAX_FILE >> 20);
-	if (s)
-		s->text = malloc(len + 1);
-	if (!s || !s->text)
-		return kmt_err(-ENOMEM, "out of memory for kernel symbols");
-	memcpy(s->text, text, len);
-	s->text[len] = '\0';
-	s->text_len = len;
 	err = finish(s, what);
 	if (err)
 		return err;
 	*ret = take_ptr(s);
 	return 0;
+}
+
+int kmt_symbols_parse(const char *text, size_t len, const char *what, struct kmt_symbols **ret)
+{
+	char *copy;
+
+	if (len > MAX_FILE)
+		return kmt_err(-EFBIG, "'%s' is larger than %u MiB", what, MAX_FILE >> 20);
+	copy = malloc(len + 1);
+	if (!copy)
+		return kmt_err(-ENOMEM, "out of memory for kernel symbols");
+	memcpy(copy, text, len);
+	copy[len] = '\0';
+	return kmt_symbols_take(copy, len, what, ret);
 }
 
 /* ---- tables that grow; they have no index of names ---- */

@@ -17,6 +17,8 @@ struct kmt_symbols;
 int kmt_symbols_load(const char *path, struct kmt_symbols **ret);
 /* The same from a text in memory, which is copied; 'what' names it in errors. */
 int kmt_symbols_parse(const char *text, size_t len, const char *what, struct kmt_symbols **ret);
+/* The same of malloc()ed memory with a NUL behind it, which is taken over also on error. */
+int kmt_symbols_take(char *text, size_t len, const char *what, struct kmt_symbols **ret);
 /*
  * A table that grows as names become known, for recordings that spell each
  * address out. What a look-up borrowed is valid until the next _add().
