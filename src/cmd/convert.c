@@ -12,15 +12,18 @@
 #include "cmd/progress.h"
 #include "cmd/recorder.h"
 #include "cmd/select.h"
+#include "cmd/trim.h"
 #include "core/only.h"
 #include "symbol/gfp.h"
+#include "symbol/symbols.h"
 #include "tracers/tracers.h"
 
 struct convert_opts {
 	struct kmt_select select;	/* first: its option rows count from here */
 	const char *output;
 	uint64_t max_bytes;
-	bool force;
+	bool force, trim;
+	struct kmt_symbols *symbols;	/* made for 'trim' */
 };
 
 #define OFF(f) offsetof(struct convert_opts, f)
@@ -29,6 +32,8 @@ static const struct kmt_option convert_options[] = {
 	{ "output", 'o', KMT_OPT_STRING, OFF(output), "FILE",
 	  "the recording that is made ('-': standard output)", 0, 0, NULL },
 	{ "force", 'f', KMT_OPT_FLAG, OFF(force), NULL, "overwrite a file that exists", 0, 0, NULL },
+	{ "trim", 0, KMT_OPT_FLAG, OFF(trim), NULL,
+	  "keep only the kernel symbols that the events name: a smaller file", 0, 0, NULL },
 	{ "max-size", 0, KMT_OPT_SIZE, OFF(max_bytes), "SIZE",
 	  "stop before the file is larger than this", 65536, 0, NULL },
 	{ 0 }
@@ -63,14 +68,32 @@ static int check(const struct convert_opts *o)
 	return 0;
 }
 
-static int open_source(struct convert_opts *o)
+/*
+ * Names come before the events in the file that is made: where the input tells
+ * them with its events, it has to be read twice, if it can be.
+ */
+static bool has_late_symbols(const char *path)
+{
+	const struct kmt_source_ops *ops;
+	struct stat st;
+
+	return strcmp(path, "-") && !stat(path, &st) && S_ISREG(st.st_mode) &&
+	       !kmt_source_for_file(path, &ops) && ops->late_symbols;
+}
+
+static int open_source(struct convert_opts *o, struct kmt_run *run)
 {
 	struct kmt_source_opts so = {
 		.mode = KMT_MODE_STREAMED, .want_task = true, .want_stacks = true,
 		.want_cache = true, .want_real_node = true,
 	};
 
-	return kmt_select_open(&o->select, &so);
+	int status;
+
+	if (!o->trim && !has_late_symbols(o->select.from))
+		return kmt_select_open(&o->select, &so);
+	status = kmt_trim_symbols(&o->select, &so, run, &o->symbols);
+	return status ? status : kmt_select_open(&o->select, &so);
 }
 
 /* What the input was made with: "kmt (bpf)" of a recording of ours is "bpf" again. */
@@ -119,7 +142,7 @@ static int begin(struct conversion *c)
 	if (!s->facts && !kmt_gfp_names_2008(&old_names))
 		c->unknown.gfp_names = old_names;
 	const struct kmt_recorder_opts ro = {
-		.facts = facts_of(c), .symbols = kmt_select_symbols(s),
+		.facts = facts_of(c), .symbols = c->o->symbols ? c->o->symbols : kmt_select_symbols(s),
 		.source = first_source(s->source, &q),
 		.filters = kmt_select_filters_text(s, &filters),
 		.max_bytes = c->o->max_bytes, .run = c->run,
@@ -215,16 +238,17 @@ static int run_convert(struct convert_opts *o)
 
 	if (!status)
 		status = check(o);
-	if (!status)
-		status = open_source(o);
-	if (!status)
-		status = kmt_recorder_open(&r, o->output, o->force);
 	if (!status && kmt_run_init(&run, NULL))
 		status = kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "%s", kmt_err_text());
+	if (!status)
+		status = open_source(o, &run);
+	if (!status)
+		status = kmt_recorder_open(&r, o->output, o->force);
 	if (!status)
 		status = finish(o, &r, &run, convert(&c));
 	kmt_run_done(&run);
 	kmt_recorder_done(&r);
+	kmt_symbols_free(o->symbols);
 	return status;
 }
 

@@ -492,6 +492,7 @@ static const struct kmt_facts *ftrace_facts(struct kmt_source *src)
 
 const struct kmt_source_ops kmt_source_ftrace_text = {
 	.name	 = "ftrace",
+	.late_symbols = true,
 	.help	 = "text of tracefs's trace and trace_pipe, 'trace-cmd report', 'perf script'",
 	.detect	 = ftrace_detect,
 	.open	 = ftrace_open,

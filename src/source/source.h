@@ -52,6 +52,7 @@ struct kmt_source_ops {
 	const char *name;	/* "bpf", "tracefs", "legacy" */
 	const char *help;
 	bool live;		/* traces this machine; else reads opts->path */
+	bool late_symbols;	/* a file source whose facts()->symbols grow as it is read */
 	bool counted;		/* can keep the books in the kernel (snapshot()) */
 	/* file sources: do the first bytes look like ours? Reads nothing itself. */
 	bool (*detect)(const void *head, size_t len);

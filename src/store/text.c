@@ -75,6 +75,8 @@ void kmt_text_quality(const struct kmt_quality *q, const struct kmt_facts *facts
 	for (int i = 0; i < KMT_LOSS_MAX; i++)
 		put_u64(out, kmt_loss_key(i), q->lost[i]);
 	put_u64(out, "lost_unknown", q->lost_unknown);
+	put_u64(out, "hashed_addresses", q->hashed_addresses);
+	put_str(out, "first_bad", *q->first_bad ? q->first_bad : NULL);
 	if (facts)
 		put_u64(out, "end_ns", facts->end_ns);
 }
@@ -187,7 +189,8 @@ void kmt_text_parse_quality(const char *text, size_t len, struct kmt_quality *q,
 	while (next_line(&at, end, &l)) {
 		if (take_str(&l, "source", q->source, sizeof(q->source)) ||
 		    take_str(&l, "mode", q->mode, sizeof(q->mode)) ||
-		    take_str(&l, "kernel", q->kernel, sizeof(q->kernel)))
+		    take_str(&l, "kernel", q->kernel, sizeof(q->kernel)) ||
+		    take_str(&l, "first_bad", q->first_bad, sizeof(q->first_bad)))
 			continue;
 		for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 			if (is_key(&l, numbers[i].key))
@@ -197,6 +200,8 @@ void kmt_text_parse_quality(const char *text, size_t len, struct kmt_quality *q,
 				q->lost[i] = number_of(&l);
 		if (is_key(&l, "lost_unknown"))
 			q->lost_unknown = number_of(&l);
+		else if (is_key(&l, "hashed_addresses"))
+			q->hashed_addresses = number_of(&l);
 		else if (is_key(&l, "end_ns"))
 			facts->end_ns = number_of(&l);
 	}

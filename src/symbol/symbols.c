@@ -439,6 +439,22 @@ static void fill(const struct kmt_symbols *s, const struct sym *sym, struct kmt_
 	};
 }
 
+/* The first entry that begins at 'start', or behind it. */
+static size_t first_at(const struct kmt_symbols *s, uint64_t start)
+{
+	size_t lo = 0, hi = s->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (s->v[mid].start < start)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 bool kmt_symbols_find(const struct kmt_symbols *s, uint64_t addr, struct kmt_symbol *ret)
 {
 	size_t at = behind(s, addr);
@@ -518,6 +534,43 @@ bool kmt_symbols_module_range(const struct kmt_symbols *s, const char *module,
 	*ret_start = start;
 	*ret_end = end;
 	return true;
+}
+
+/* One function and its end, in kallsyms' form; a symbol that is no text only ends one. */
+static void put_function(const struct kmt_symbol *sym, struct kmt_buf *out)
+{
+	const char *open = sym->module ? "\t[" : "", *close = sym->module ? "]" : "";
+	const char *module = sym->module ? sym->module : "";
+
+	kmt_buf_printf(out, "%016" PRIx64 " t %s%s%s%s\n%016" PRIx64 " d .end%s%s%s\n", sym->start,
+		       sym->name, open, module, close, sym->start + sym->size, open, module, close);
+}
+
+int kmt_symbols_subset(const struct kmt_symbols *s, const uint64_t *addrs, size_t n,
+		       struct kmt_symbols **ret)
+{
+	_cleanup_(kmt_buf_done) struct kmt_buf text = { 0 };
+	_cleanup_free_ bool *taken = calloc(s ? s->n + 1 : 1, sizeof(*taken));
+
+	if (!taken)
+		return kmt_err(-ENOMEM, "out of memory for kernel symbols");
+	for (size_t i = 0; i < n; i++) {
+		struct kmt_symbol sym;
+		size_t at;
+
+		if (!kmt_symbols_find_ret(s, addrs[i], &sym) &&
+		    !kmt_symbols_find(s, addrs[i], &sym))
+			continue;
+		at = first_at(s, sym.start);
+		if (!taken[at])
+			put_function(&sym, &text);
+		taken[at] = true;
+	}
+	if (text.error)
+		return kmt_err(-ENOMEM, "out of memory for kernel symbols");
+	if (!text.len)
+		return kmt_symbols_new(ret);
+	return kmt_symbols_parse(kmt_buf_str(&text), text.len, "the symbols in use", ret);
 }
 
 void kmt_symbols_print(const struct kmt_symbols *s, uint64_t addr, bool offset,

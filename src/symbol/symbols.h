@@ -24,6 +24,12 @@ int kmt_symbols_take(char *text, size_t len, const char *what, struct kmt_symbol
  * address out. What a look-up borrowed is valid until the next _add().
  */
 int kmt_symbols_new(struct kmt_symbols **ret);
+/*
+ * A table that knows only the functions around n addresses (of functions or
+ * behind calls), and where each of them ends; other addresses are unknown to it.
+ */
+int kmt_symbols_subset(const struct kmt_symbols *s, const uint64_t *addrs, size_t n,
+		       struct kmt_symbols **ret);
 void kmt_symbols_free(struct kmt_symbols *s);
 
 struct kmt_symbol {

@@ -304,6 +304,7 @@ static struct kmt_quality make_quality(void)
 		.frees_before_start = 5, .untraced_frees = 6, .failed_allocations = 7,
 		.null_frees = 8, .filtered = 9, .own = 10, .sample_bytes = 11, .table_bytes = 12,
 		.objects_capacity = 13, .clock_resolution_ns = 14, .lost_unknown = true,
+		.hashed_addresses = true, .first_bad = "line 7: what \\ \n",
 	};
 
 	for (unsigned i = 0; i < KMT_LOSS_MAX; i++)

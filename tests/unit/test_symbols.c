@@ -235,6 +235,35 @@ static void many(void **state)
 	free(big);
 }
 
+/* Only what is around some addresses, with its ends and modules. */
+static void subset(void **state)
+{
+	static const uint64_t addrs[] = {
+		0xffffffff81000105, 0xffffffff81000107, 0xffffffffc0100040, 0xffffffff81000200, 0x5,
+	};
+	struct kmt_symbols *s, *few;
+	struct kmt_buf b = { 0 };
+
+	assert_int_equal(load(text, sizeof(text) - 1, &s), 0);
+	assert_int_equal(kmt_symbols_subset(s, addrs, 5, &few), 0);
+	for (size_t i = 0; i < 5; i++) {
+		struct kmt_buf want = { 0 };
+
+		kmt_symbols_print(s, addrs[i], true, &want);
+		kmt_symbols_print(few, addrs[i], true, &b);
+		assert_string_equal(kmt_buf_str(&b), kmt_buf_str(&want));
+		kmt_buf_clear(&b);
+		kmt_buf_done(&want);
+	}
+	/* kmalloc_one ends where dup begins; first was not asked for, nor is it now */
+	assert_find(few, 0xffffffff810001ff, "kmalloc_one", NULL);
+	assert_find(few, 0xffffffff81000010, NULL, NULL);
+	assert_find(few, 0xffffffffc0100090, NULL, NULL);
+	kmt_buf_done(&b);
+	kmt_symbols_free(few);
+	kmt_symbols_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -245,6 +274,7 @@ int main(void)
 		cmocka_unit_test(odd_lines),
 		cmocka_unit_test(many),
 		cmocka_unit_test(from_memory),
+		cmocka_unit_test(subset),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
