@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * libFuzzer target for .kmt recordings. Build with clang:
- *
- *	clang -g -O1 -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -Isrc -Iinclude \
- *		tests/fuzz/fuzz_kmt.c src/store/[!w]*.c src/core/event.c src/symbol/symbols.c \
- *		src/symbol/slabs.c src/symbol/gfp.c src/symbol/gfp_btf.c src/symbol/gfp_format.c \
- *		src/base/buf.c src/base/err.c src/base/index.c src/base/arena.c \
- *		-lzstd -lxxhash -lbpf -o fuzz_kmt
- *	tail -c +17 RECORDING.kmt > CORPUS/seed	# a recording without its head
- *	./fuzz_kmt -max_len=65536 CORPUS
- *
+ * libFuzzer target for .kmt recordings, with or without their head: 'make fuzz'.
  * Checksums are made good before each run, or nothing behind them would be
- * reached.
+ * reached. Live objects of counted tables may take 512 MiB.
+ *
+ * fuzz: -rss_limit_mb=2048 -malloc_limit_mb=1024
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -100,6 +93,7 @@ static void write_file(int fd, const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	const size_t head = kmt_recording_detect(data, size) ? KMT_FILE_HEAD : 0;
 	const struct kmt_sink sink = { .event = on_event, .lost = on_lost,
 				       .snapshot = on_snapshot };
 	struct kmt_recording *r;
@@ -108,7 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (fd < 0)
 		abort();
-	write_file(fd, data, size);
+	write_file(fd, data + (head < size ? head : size), head < size ? size - head : 0);
 	if (!kmt_recording_new(fd, &r)) {
 		while ((n = kmt_recording_poll(r, &sink, &sink, 0)) >= 0)
 			;

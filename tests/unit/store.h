@@ -86,6 +86,11 @@ static inline void random_event(uint64_t *state, bool few, struct full_event *f)
 	memset(f, 0, sizeof(*f));
 	ev->op = below(&own, 2) ? KMT_OP_ALLOC : KMT_OP_FREE;
 	ev->type = few ? (uint8_t)below(&own, 5) : (uint8_t)random64(&own);
+	ev->order = ev->migratetype = -1;
+	if (ev->type == KMT_TYPE_PAGES) {
+		ev->order = (int8_t)((int)below(&own, 12) - 1);
+		ev->migratetype = (int8_t)((int)below(&own, 8) - 1);
+	}
 	ev->has_time = below(&own, 8);
 	ev->cache_inferred = below(&own, 2);
 	ev->node = few ? -1 : (int16_t)random64(&own);
@@ -134,6 +139,8 @@ static inline void assert_same_event(const struct kmt_event *a, const struct kmt
 	assert_int_equal(a->has_time, b->has_time);
 	assert_int_equal(a->has_task, b->has_task);
 	assert_int_equal(a->cache_inferred, b->cache_inferred);
+	assert_int_equal(a->order, b->order);
+	assert_int_equal(a->migratetype, b->migratetype);
 	assert_int_equal(a->node, b->node);
 	assert_int_equal(a->real_node, b->real_node);
 	assert_int_equal(a->cpu, b->cpu);

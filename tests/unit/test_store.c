@@ -364,6 +364,8 @@ static void make_site(size_t i, struct kmt_snap_site *s, uint64_t *ips)
 		},
 		.gfp = odd_number(&state), .index = (uint32_t)(i * 3),
 	};
+	if (s->key.type == KMT_TYPE_PAGES)
+		s->key.migratetype = (int8_t)((int)(i % 7) - 1);
 	for (size_t k = 0; k < 8; k++)
 		ips[k] = odd_number(&state);
 	for (size_t k = 0; k < sizeof(s->counts) / 8; k++)
@@ -412,6 +414,7 @@ static void assert_same_key(const struct kmt_site_key *a, const struct kmt_site_
 	assert_int_equal(a->type, b->type);
 	assert_int_equal(a->cache_inferred, b->cache_inferred);
 	assert_int_equal(a->by_task, b->by_task);
+	assert_int_equal(a->migratetype, b->migratetype);
 	assert_int_equal(a->tgid, b->tgid);
 	assert_int_equal(a->object_size, b->object_size);
 	assert_int_equal(a->size, b->size);

@@ -36,8 +36,9 @@ static void add_event(struct kmt_buf *b, const struct kmt_event *ev)
 		       ev->op == KMT_OP_FREE ? "free" : "alloc", ev->type, ev->has_time, ev->ts_ns,
 		       ev->has_task, ev->pid, ev->tgid);
 	add_name(b, ev->comm);
-	kmt_buf_printf(b, " cpu %u node %d real %d inferred %u site %" PRIx64 " ", ev->cpu,
-		       ev->node, ev->real_node, ev->cache_inferred, ev->call_site);
+	kmt_buf_printf(b, " cpu %u node %d real %d inferred %u order %d migratetype %d site %" PRIx64
+		       " ", ev->cpu, ev->node, ev->real_node, ev->cache_inferred, ev->order,
+		       ev->migratetype, ev->call_site);
 	add_name(b, ev->call_site_name);
 	kmt_buf_puts(b, " cache ");
 	add_name(b, ev->cache);
@@ -61,8 +62,8 @@ static void add_numbers(struct kmt_buf *b, const uint64_t *v, size_t n)
 
 static void add_site(struct kmt_buf *b, const struct kmt_snap_site *s)
 {
-	kmt_buf_printf(b, "site type %u inferred %u task %u %" PRIx64 " ", s->key.type,
-		       s->key.cache_inferred, s->key.by_task, s->key.call_site);
+	kmt_buf_printf(b, "site type %u inferred %u task %u migratetype %d %" PRIx64 " ", s->key.type,
+		       s->key.cache_inferred, s->key.by_task, s->key.migratetype, s->key.call_site);
 	add_name(b, s->key.call_site_name);
 	kmt_buf_puts(b, " stack ");
 	add_stack(b, s->key.ips, s->key.n_ips);
@@ -95,10 +96,10 @@ static void put_snapshot(struct recording *r, struct kmt_buf *want)
 {
 	static const uint64_t ips[] = { 0xffffffff81000045, 1 };
 	struct kmt_snap_site sites[2] = {
-		{ .key = { .type = 1, .cache_inferred = true, .call_site = 0xffffffff81000001,
+		{ .key = { .type = 2, .migratetype = 5, .cache_inferred = true, .call_site = 0xffffffff81000001,
 			   .cache = "dentry", .object_size = 192, .size = 192 },
 		  .gfp = 0xcc0, .index = 6 },
-		{ .key = { .by_task = true, .tgid = 4242, .comm = "cc1 \xff", .ips = ips,
+		{ .key = { .by_task = true, .migratetype = -1, .tgid = 4242, .comm = "cc1 \xff", .ips = ips,
 			   .n_ips = 2, .call_site_name = "func+0x1" },
 		  .index = 7 },
 	};
