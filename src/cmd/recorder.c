@@ -313,3 +313,21 @@ uint64_t kmt_recorder_bytes(const struct kmt_recorder *r)
 {
 	return r->writer ? kmt_writer_bytes(r->writer) : 0;
 }
+
+int kmt_recorder_books(struct kmt_recorder *r, const struct kmt_recorder_opts *opts,
+		       const struct kmt_slabs *slabs_start, const struct kmt_session *s)
+{
+	struct kmt_quality q = { 0 };
+	int err = kmt_recorder_begin(r, opts);
+
+	kmt_session_quality(s, &q);
+	kmt_recorder_stop(r);
+	r->facts.start_ns = r->facts.end_ns - q.window_ns;
+	r->facts.start_realtime_ns = realtime_now() - q.window_ns;
+	r->facts.slabs_start = slabs_start;
+	if (!err)
+		err = kmt_writer_start(r->writer, &r->facts);
+	if (!err)
+		err = kmt_recorder_session(r, s);
+	return err ? err : kmt_recorder_end(r, NULL, &q);
+}

@@ -2,12 +2,15 @@
 /* kmemtrace stat: who holds and takes the kernel's memory, counted in the kernel. */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "analysis/analysis.h"
+#include "base/buf.h"
 #include "base/fmt.h"
 #include "cmd/child.h"
 #include "cmd/cmd.h"
+#include "cmd/recorder.h"
 #include "cmd/view.h"
 #include "cmd/watch.h"
 
@@ -16,7 +19,8 @@
 struct stat_opts {
 	struct kmt_ask ask;	/* first: its option rows count from here */
 	uint64_t interval_ns;
-	bool no_objects;
+	const char *output;
+	bool no_objects, force;
 };
 
 #define OFF(f) offsetof(struct stat_opts, f)
@@ -28,6 +32,9 @@ static const struct kmt_option stat_options[] = {
 	  "print every T: counts of that time, live memory as it is", 10000000, 86400 * SEC, NULL },
 	{ "no-objects", 0, KMT_OPT_FLAG, OFF(no_objects), NULL,
 	  "count allocations only: cheaper, but nothing is known to be live", 0, 0, NULL },
+	{ "output", 'o', KMT_OPT_STRING, OFF(output), "FILE",
+	  "keep the books in a recording too, for 'report'", 0, 0, NULL },
+	{ "force", 0, KMT_OPT_FLAG, OFF(force), NULL, "overwrite a file that exists", 0, 0, NULL },
 	{ 0 }
 };
 
@@ -44,6 +51,12 @@ static int check_opts(const struct stat_opts *o, const struct kmt_view *v)
 				    o->ask.min_age_ns ? "--min-age" : "this view");
 	if (o->ask.select.from && o->interval_ns)
 		return kmt_cmd_fail(KMT_EXIT_USAGE, "--interval belongs to tracing, not to --from");
+	if (o->ask.select.from && o->output)
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "--output belongs to tracing: see 'kmemtrace "
+				    "convert'");
+	if (o->output && !strcmp(o->output, "-"))
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "--output must be a file: the report goes to "
+				    "standard output");
 	return 0;
 }
 
@@ -77,19 +90,39 @@ static void tell_start(const struct stat_opts *o, char **argv)
 		fprintf(stderr, "kmemtrace: tracing, ^C ends and reports\n");
 }
 
+/* What was counted into the file of --output. */
+static int keep_books(const struct stat_opts *o, const struct kmt_view *v, struct kmt_recorder *r,
+		      char **own_argv)
+{
+	struct kmt_buf filters = { 0 };
+	const struct kmt_recorder_opts ro = {
+		.symbols = o->ask.select.symbols, .argv = own_argv,
+		.source = o->ask.select.source->ops->name,
+		.filters = kmt_select_filters_text(&o->ask.select, &filters),
+		.temporary_ns = o->ask.temporary_ns ? o->ask.temporary_ns : SEC / 1000,
+	};
+	int err = o->output ? kmt_recorder_books(r, &ro, v->slabs_start, v->session) : 0;
+
+	kmt_buf_done(&filters);
+	return err;
+}
+
 static int trace_live(const struct stat_opts *o, struct kmt_view *v, struct kmt_run *child,
-		      char **argv)
+		      char **argv, struct kmt_recorder *r, char **own_argv)
 {
 	struct kmt_watch w = { .view = v, .run = child, .interval_ns = o->interval_ns };
 	int status = 0, err = kmt_watch_live(&w, argv, &status);
 
 	if (!err)
+		err = keep_books(o, v, r, own_argv);
+	if (!err)
 		err = kmt_view_print(v, o->interval_ns ? kmt_watch_now_ns() - w.mark_ns : 0);
 	return err == -ECANCELED ? status : kmt_view_finish(v, err, status);
 }
 
-static int run_stat(struct stat_opts *o, char **argv)
+static int run_stat(struct stat_opts *o, char **argv, char **own_argv)
 {
+	struct kmt_recorder recorder = KMT_RECORDER_NONE;
 	struct kmt_run child = KMT_RUN_NONE;
 	struct kmt_view v;
 	int status = kmt_view_init(&v, &o->ask, "stat", "--by: ");
@@ -100,6 +133,8 @@ static int run_stat(struct stat_opts *o, char **argv)
 		status = kmt_select_prepare(&o->ask.select, "stat");
 	if (!status)
 		status = kmt_view_session(&v);
+	if (!status && o->output)
+		status = kmt_recorder_open(&recorder, o->output, o->force);
 	if (!status)
 		status = kmt_select_command(&o->ask.select, &child, argv);
 	if (!status)
@@ -108,9 +143,10 @@ static int run_stat(struct stat_opts *o, char **argv)
 		kmt_output_init(&v.out, STDOUT_FILENO, &child);
 		tell_start(o, argv);
 		status = o->ask.select.from ? kmt_view_file(&v, NULL, &child) :
-					      trace_live(o, &v, &child, argv);
+					      trace_live(o, &v, &child, argv, &recorder, own_argv);
 	}
 	kmt_run_done(&child);
+	kmt_recorder_done(&recorder);
 	kmt_view_done(&v);
 	return status;
 }
@@ -129,7 +165,7 @@ static int run(int argc, char **argv)
 	else if (next < argc && o.ask.select.from)
 		status = kmt_cmd_fail(KMT_EXIT_USAGE, "--from runs no command");
 	else
-		status = run_stat(&o, next < argc ? argv + next : NULL);
+		status = run_stat(&o, next < argc ? argv + next : NULL, argv);
 	kmt_select_done(&o.ask.select);
 	return status;
 }

@@ -150,16 +150,25 @@ static int tell_untracked(struct kmt_file *f, const struct kmt_sink *sink)
 	return sink->lost ? sink->lost(sink->ctx, &lost) : 0;
 }
 
+/* Whose rows would pass is known for some filters only, and frees follow objects. */
+static int refuse_books(void *ctx, const struct kmt_snapshot *snap)
+{
+	return kmt_err(-EINVAL, "the recording has no events but the books of a run: filters of "
+		       "events come too late, conditions on columns do not");
+}
+
 static int file_poll(struct kmt_source *src, const struct kmt_sink *sink, int timeout_ms)
 {
 	struct kmt_file *f = file_of(src);
 	const struct kmt_sink filtered = { .event = on_event, .ctx = f };
+	struct kmt_sink rest = *sink;
 	int n, err;
 
 	if (!f->select && !f->is_legacy)
 		return kmt_recording_poll(f->recording, sink, sink, timeout_ms);
 	f->sink = sink;
-	n = kmt_recording_poll(f->recording, &filtered, sink, timeout_ms);
+	rest.snapshot = refuse_books;
+	n = kmt_recording_poll(f->recording, &filtered, &rest, timeout_ms);
 	f->sink = NULL;
 	err = tell_untracked(f, sink);
 	return err ? err : n;

@@ -139,6 +139,32 @@ printed() {
 		jq --arg f "$SITE" "$JQ_SITE [.rows[] | select(at(\$f))] | length")
 	expect "objects" "$n" = 1000
 	expect size "$(stat -c %s "$K")" -lt 2000000
+	# what cannot be answered from books is refused, not answered wrongly
+	local status=0
+	"$KMT" report "$K" --filter "site=$SITE" >"$D/report" 2>"$ERR" || status=$?
+	expect "exit status with a filter" "$status" = 4
+	grep -q "filters of events come too late" "$ERR" || fail "said: $(cat "$ERR")"
+	expect "with a condition on rows" "$("$KMT" report "$K" site --filter "allocs>=1000" \
+		--limit 0 --format json | jq --arg f "$SITE" "$JQ_SITE [.rows[] | select(at(\$f))] | length")" -ge 1
+}
+
+@test "stat -o: the report, and the same books in a file" {
+	mkfifo "$D/go"
+	stat_json -o "$K" -- "$LOAD/msgq" -n 1000 -s 1000 -d -w "$D/go" -p "$D/phase"
+	: >"$D/go"
+	expect_messages 1000 1000 1000
+	cp "$OUT" "$D/report"
+	books
+	expect_messages 1000 1000 1000
+	# row by row and loss by loss what the report said; ages are of the same moment
+	local keys='[.rows[] | {site, cache, type, allocs, frees, bytes_requested, live_objects,
+		live_bytes_allocated, peak_bytes_allocated, temporary, untraced_frees}] | sort_by(tostring)'
+	expect rows "$(jq -c "$keys" "$OUT")" = "$(jq -c "$keys" "$D/report")"
+	keys='.quality | {events, frees_before_start, untraced_frees, own, null_frees, lost_ring, lost_objects}'
+	expect quality "$(jq -c "$keys" "$OUT")" = "$(jq -c "$keys" "$D/report")"
+	local status=0
+	stat_json -o "$K" --for 1s || status=$?
+	expect "exit status for an existing file" "$status" = 3
 }
 
 @test "an existing file is refused and left as it is; -f overwrites it" {
