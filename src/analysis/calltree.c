@@ -3,11 +3,12 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/analysis.h"
-#include "analysis/group.h"
+#include "analysis/live_rows.h"
 #include "analysis/names.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -173,6 +174,24 @@ static void begin_at(const struct kmt_calltree *t, const char *pattern, struct p
 	memmove(p->v, p->v + first, p->n * sizeof(*p->v));
 }
 
+/* "(slab)" before all steps. */
+static int begin_with(struct kmt_calltree *t, const char *layer, struct path *p)
+{
+	char text[32];
+	size_t name;
+	int err;
+
+	snprintf(text, sizeof(text), "(%s)", layer);
+	err = number_of(t, text, &name);
+	if (!err)
+		err = add_step(p, name);
+	if (err)
+		return err;
+	memmove(p->v + 1, p->v, (p->n - 1) * sizeof(*p->v));
+	p->v[0] = name;
+	return 0;
+}
+
 static int make_path(const struct kmt_analysis_in *in, struct kmt_calltree *t,
 		     const struct kmt_site_key *key, struct path *p)
 {
@@ -205,7 +224,7 @@ static bool is_node(const void *ctx, size_t i)
 	return q->t->v[i].parent == q->parent && q->t->v[i].name == q->name;
 }
 
-static int child_of(struct kmt_calltree *t, size_t parent, size_t name, size_t *ret)
+static int child_of(struct kmt_calltree *t, size_t parent, size_t name, unsigned layer, size_t *ret)
 {
 	const struct node_query q = { .t = t, .parent = parent, .name = name };
 	uint64_t hash = kmt_hash_mix(kmt_hash_mix(0, parent), name);
@@ -220,7 +239,7 @@ static int child_of(struct kmt_calltree *t, size_t parent, size_t name, size_t *
 	err = kmt_index_add(&t->nodes, hash, t->n);
 	if (err)
 		return kmt_err(err, "out of memory");
-	t->v[t->n] = (struct kmt_call_node){ .parent = parent, .name = name };
+	t->v[t->n] = (struct kmt_call_node){ .parent = parent, .name = name, .layer = layer };
 	if (parent != KMT_CALLTREE_NONE) {
 		t->v[t->n].depth = t->v[parent].depth + 1;
 		t->v[parent].n_children++;
@@ -240,13 +259,16 @@ static void add_weights(struct kmt_call_node *to, const struct kmt_call_node *w)
 }
 
 static int add_site(const struct kmt_analysis_in *in, const struct kmt_site *site,
-		    struct kmt_calltree *t, struct path *p)
+		    struct kmt_calltree *t, struct path *p, bool is_layered)
 {
+	unsigned layer = kmt_layer_of(&site->key);
 	size_t at = KMT_CALLTREE_NONE;
 	struct kmt_counts c;
 	struct kmt_call_node w;
 	int err = make_path(in, t, &site->key, p);
 
+	if (!err && is_layered && p->n)
+		err = begin_with(t, kmt_layer_text(layer), p);
 	kmt_window_counts(in, site, &c);
 	w = (struct kmt_call_node){
 		.live_bytes = kmt_counts_live_alloc(&site->counts),
@@ -254,9 +276,9 @@ static int add_site(const struct kmt_analysis_in *in, const struct kmt_site *sit
 		.allocs = c.allocs, .frees = c.frees, .bytes_allocated = c.bytes_alloc,
 		.temporary = c.temporary,
 	};
-	add_weights(&t->total, &w);
+	add_weights(&t->total[layer], &w);
 	for (size_t i = 0; i < p->n && !err; i++) {
-		err = child_of(t, at, p->v[i], &at);
+		err = child_of(t, at, p->v[i], layer, &at);
 		if (!err)
 			add_weights(&t->v[at], &w);
 	}
@@ -269,10 +291,11 @@ int kmt_calltree_make(const struct kmt_analysis_in *in, struct kmt_calltree *ret
 {
 	struct kmt_calltree t = { 0 };
 	struct path p = { 0 };
+	bool is_layered = kmt_count_layers(in->session) > 1;
 	int err = 0;
 
 	for (size_t i = 0; i < kmt_session_n_sites(in->session) && !err; i++)
-		err = add_site(in, kmt_session_site(in->session, i), &t, &p);
+		err = add_site(in, kmt_session_site(in->session, i), &t, &p, is_layered);
 	free(p.v);
 	if (err) {
 		kmt_calltree_done(&t);

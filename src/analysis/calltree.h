@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/group.h"
 #include "base/arena.h"
 #include "base/index.h"
 
@@ -26,6 +27,7 @@ struct kmt_call_node {
 	size_t	 parent;		/* KMT_CALLTREE_NONE: a root */
 	size_t	 name;			/* of kmt_calltree.names */
 	uint32_t depth;
+	unsigned layer;
 	uint32_t n_children;
 	uint64_t live_bytes, live_objects, allocs, frees, bytes_allocated, temporary;
 	uint64_t own_live_bytes;	/* of paths that end here */
@@ -34,7 +36,8 @@ struct kmt_call_node {
 struct kmt_calltree {
 	struct kmt_call_node *v;	/* parents before their children */
 	size_t n, cap;
-	struct kmt_call_node total;	/* of all rows, also those without a path in the tree */
+	/* of all rows of each layer, also those without a path in the tree */
+	struct kmt_call_node total[KMT_LAYERS];
 	bool has_stacks;		/* some row has more than its call site */
 	/* inside */
 	const char **names;		/* "func" or "func [mod]" */
@@ -46,7 +49,8 @@ struct kmt_calltree {
 /*
  * From the outermost caller to the allocating function; in->inverted: the
  * other way; in->callees: from the outermost function that matches inwards;
- * in->callers: from the innermost that matches outwards. 0 or -ENOMEM.
+ * in->callers: from the innermost that matches outwards. Where there
+ * are several layers, each is a root of its own. 0 or -ENOMEM.
  */
 int kmt_calltree_make(const struct kmt_analysis_in *in, struct kmt_calltree *ret);
 void kmt_calltree_done(struct kmt_calltree *t);

@@ -20,7 +20,7 @@ extern const struct kmt_analysis kmt_analysis_overview;
 
 #define TOP 5		/* rows of each list */
 
-enum { LIST, RANK, LIVE, OBJS, ALLOCS, TEMPORARY, WASTE, SITE, MODULE, CACHE };
+enum { LIST, RANK, LIVE, OBJS, ALLOCS, TEMPORARY, WASTE, SITE, MODULE, TYPE, CACHE };
 
 static const struct kmt_column columns[] = {
 	[LIST]	    = { "top", "TOP", KMT_UNIT_TEXT, KMT_SHOWN, false },
@@ -32,6 +32,7 @@ static const struct kmt_column columns[] = {
 	[WASTE]	    = { "waste_bytes", "WASTE", KMT_UNIT_BYTES, KMT_SHOWN, false },
 	[SITE]	    = { "site", "SITE", KMT_UNIT_TEXT, KMT_SHOWN, true },
 	[MODULE]    = { "module", "MODULE", KMT_UNIT_TEXT, KMT_HIDDEN, false },
+	[TYPE]	    = { "type", "TYPE", KMT_UNIT_TEXT, KMT_HIDDEN, false },
 	[CACHE]	    = { "cache", "CACHE", KMT_UNIT_TEXT, KMT_SHOWN, true },
 };
 
@@ -76,6 +77,7 @@ static int add_row(const struct kmt_analysis_in *in, const struct kmt_group *g,
 		   const struct list *list, int rank, struct kmt_report *r)
 {
 	bool objects = kmt_session_has_objects(in->session);
+	char type[2] = { kmt_type_letter(g->first->key.type) };
 	struct kmt_row *row = kmt_report_row(r);
 	int err;
 
@@ -86,6 +88,8 @@ static int add_row(const struct kmt_analysis_in *in, const struct kmt_group *g,
 		if (objects || c == ALLOCS)
 			kmt_cell_int(&row->cells[c], kmt_cell_value(value(g, c)));
 	err = kmt_cell_text(&row->cells[LIST], list->name);
+	if (!err && !g->mixed_types)
+		err = kmt_cell_text(&row->cells[TYPE], type);
 	if (!err)
 		err = kmt_name_key(in, &g->first->key, &row->cells[SITE], &row->cells[MODULE]);
 	return err ? err : kmt_name_cache(&g->first->key, &row->cells[CACHE]);

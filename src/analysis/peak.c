@@ -18,6 +18,7 @@
 #include "analysis/analysis.h"
 #include "analysis/columns.h"
 #include "analysis/group.h"
+#include "analysis/live_rows.h"
 #include "analysis/rows.h"
 #include "analysis/summary.h"
 #include "base/err.h"
@@ -28,73 +29,76 @@
 
 extern const struct kmt_analysis kmt_analysis_peak;
 
-struct held {
-	uint64_t bytes, requested, objects;
+struct row {
+	struct kmt_held at_peak;
+	uint64_t seen;		/* the last peak of its layer when this row last changed */
 };
 
-struct row {
-	struct held now, at_peak;
-	uint64_t seen;		/* the last peak when this row last changed */
+struct peak {
+	uint64_t no, ns;	/* 0: there was none yet */
+	unsigned __int128 bytes;
 };
 
 struct state {
-	struct row *v;
+	struct kmt_live_rows live;
+	struct row *v;		/* as many */
 	size_t n;
-	uint64_t peak_no, peak;	/* its number, and how high it was */
-	uint64_t first_ns, peak_ns;
+	struct peak peaks[KMT_LAYERS];
+	uint64_t first_ns;
 	bool has_time;
 };
 
-static int grow(struct state *st, size_t need)
+/* As many as there are live rows. */
+static int grow(struct state *st)
 {
-	size_t n = st->n ? st->n : 256;
 	struct row *v;
 
-	if (need <= st->n)
+	if (st->live.n == st->n)
 		return 0;
-	while (n < need)
-		n *= 2;
-	v = reallocarray(st->v, n, sizeof(*v));
+	v = reallocarray(st->v, st->live.n, sizeof(*v));
 	if (!v)
 		return kmt_err(-ENOMEM, "out of memory");
-	memset(v + st->n, 0, (n - st->n) * sizeof(*v));
+	memset(v + st->n, 0, (st->live.n - st->n) * sizeof(*v));
 	st->v = v;
-	st->n = n;
+	st->n = st->live.n;
 	return 0;
 }
 
 /* Row i has changed: if a peak has passed since its last change, that was its part in it. */
 static int change(struct state *st, const struct kmt_session *s, size_t i)
 {
-	const struct kmt_counts *c = &kmt_session_site(s, i)->counts;
-	struct row *r;
-	int err = grow(st, i + 1);
+	struct kmt_held before;
+	unsigned layer;
+	int err = kmt_live_rows_change(&st->live, s, i, &before, &layer);
 
+	if (!err)
+		err = grow(st);
 	if (err)
 		return err;
-	r = &st->v[i];
-	if (r->seen < st->peak_no)
-		r->at_peak = r->now;
-	r->seen = st->peak_no;
-	r->now = (struct held){ .bytes = kmt_counts_live_alloc(c),
-				.requested = kmt_counts_live_req(c),
-				.objects = kmt_counts_live(c) };
+	if (st->v[i].seen < st->peaks[layer].no)
+		st->v[i].at_peak = before;
+	st->v[i].seen = st->peaks[layer].no;
 	return 0;
 }
 
-static void look_for_peak(struct state *st, const struct kmt_session *s)
+/* After all rows of this moment have changed. */
+static void look_for_peaks(struct state *st, const struct kmt_session *s)
 {
-	uint64_t peak = kmt_session_peak(s), now = kmt_session_now(s);
+	uint64_t now = kmt_session_now(s);
 
 	if (!st->has_time && now) {
 		st->first_ns = now;
 		st->has_time = true;
 	}
-	if (peak <= st->peak)
-		return;
-	st->peak = peak;
-	st->peak_no++;
-	st->peak_ns = now;
+	for (int layer = 0; layer < KMT_LAYERS; layer++) {
+		struct peak *p = &st->peaks[layer];
+
+		if (st->live.bytes[layer] <= p->bytes)
+			continue;
+		p->bytes = st->live.bytes[layer];
+		p->ns = now;
+		p->no++;
+	}
 }
 
 static int on_alloc(void *state, const struct kmt_session *s, const struct kmt_event *ev,
@@ -102,7 +106,7 @@ static int on_alloc(void *state, const struct kmt_session *s, const struct kmt_e
 {
 	int err = change(state, s, site);
 
-	look_for_peak(state, s);
+	look_for_peaks(state, s);
 	return err;
 }
 
@@ -111,7 +115,7 @@ static int on_free(void *state, const struct kmt_session *s, const struct kmt_ev
 {
 	int err = change(state, s, o->site);
 
-	look_for_peak(state, s);
+	look_for_peaks(state, s);
 	return err;
 }
 
@@ -121,13 +125,16 @@ static int on_snapshot(void *state, const struct kmt_session *s)
 
 	for (size_t i = 0; !err && i < kmt_session_n_sites(s); i++)
 		err = change(state, s, i);
-	look_for_peak(state, s);
+	look_for_peaks(state, s);
 	return err;
 }
 
 static void done(void *state)
 {
-	free(((struct state *)state)->v);
+	struct state *st = state;
+
+	free(st->v);
+	kmt_live_rows_done(&st->live);
 }
 
 static const struct kmt_observer observer = {
@@ -138,40 +145,46 @@ static const struct kmt_observer observer = {
 	.done = done,
 };
 
-/* What a row held at the peak. */
-static struct held held_at_peak(const struct state *st, size_t i)
+/* What a row held at its layer's peak. */
+static struct kmt_held held_at_peak(const struct state *st, size_t i, unsigned layer)
 {
 	if (i >= st->n)
-		return (struct held){ 0 };
-	return st->v[i].seen < st->peak_no ? st->v[i].now : st->v[i].at_peak;
+		return (struct kmt_held){ 0 };
+	return st->v[i].seen < st->peaks[layer].no ? st->live.v[i] : st->v[i].at_peak;
 }
 
 /* ---- the view ---- */
 
-static const struct kmt_column columns[] = {
-	{ "at_peak_bytes_allocated", "AT PEAK", KMT_UNIT_BYTES, KMT_SHOWN, false },
-	{ "at_peak_percent", "%", KMT_UNIT_PERCENT, KMT_SHOWN, false },
-	{ "at_peak_objects", "OBJS", KMT_UNIT_COUNT, KMT_SHOWN, false },
-	{ "at_peak_bytes_requested", "AT PEAK REQ", KMT_UNIT_BYTES, KMT_HIDDEN, false },
-	{ "live_bytes_allocated", "LIVE NOW", KMT_UNIT_BYTES, KMT_SHOWN, false },
-	{ "live_objects", "OBJS NOW", KMT_UNIT_COUNT, KMT_HIDDEN, false },
-	{ "peak_bytes_allocated", "OWN PEAK", KMT_UNIT_BYTES, KMT_HIDDEN, false },
-	{ "allocs", "ALLOCS", KMT_UNIT_COUNT, KMT_HIDDEN, false },
-	KMT_COLUMNS_SITE,
-	{ "cache", "CACHE", KMT_UNIT_TEXT, KMT_SHOWN, true },
-	{ "object_size", "SIZE", KMT_UNIT_BYTES, KMT_HIDDEN, false },
-	{ "aliases", "ALIASES", KMT_UNIT_LIST, KMT_HIDDEN, false },
-	{ "type", "TYPE", KMT_UNIT_TEXT, KMT_HIDDEN, false },
-	{ "gfp", "GFP", KMT_UNIT_TEXT, KMT_HIDDEN, false },
-};
+#define COLUMNS(hide_layer) {									\
+	{ "layer", "LAYER", KMT_UNIT_TEXT, hide_layer, false },					\
+	{ "at_peak_bytes_allocated", "AT PEAK", KMT_UNIT_BYTES, KMT_SHOWN, false },		\
+	{ "at_peak_percent", "%", KMT_UNIT_PERCENT, KMT_SHOWN, false },				\
+	{ "at_peak_objects", "OBJS", KMT_UNIT_COUNT, KMT_SHOWN, false },			\
+	{ "at_peak_bytes_requested", "AT PEAK REQ", KMT_UNIT_BYTES, KMT_HIDDEN, false },	\
+	{ "peak_at_ns", "PEAK AT", KMT_UNIT_NS, KMT_HIDDEN, false },				\
+	{ "live_bytes_allocated", "LIVE NOW", KMT_UNIT_BYTES, KMT_SHOWN, false },		\
+	{ "live_objects", "OBJS NOW", KMT_UNIT_COUNT, KMT_HIDDEN, false },			\
+	{ "peak_bytes_allocated", "OWN PEAK", KMT_UNIT_BYTES, KMT_HIDDEN, false },		\
+	{ "allocs", "ALLOCS", KMT_UNIT_COUNT, KMT_HIDDEN, false },				\
+	KMT_COLUMNS_SITE,									\
+	{ "cache", "CACHE", KMT_UNIT_TEXT, KMT_SHOWN, true },					\
+	{ "object_size", "SIZE", KMT_UNIT_BYTES, KMT_HIDDEN, false },				\
+	{ "aliases", "ALIASES", KMT_UNIT_LIST, KMT_HIDDEN, false },				\
+	{ "type", "TYPE", KMT_UNIT_TEXT, KMT_HIDDEN, false },					\
+	{ "gfp", "GFP", KMT_UNIT_TEXT, KMT_HIDDEN, false },					\
+}
 
-static struct held of_group(const struct kmt_row_source *s)
+static const struct kmt_column columns[] = COLUMNS(KMT_HIDDEN);
+static const struct kmt_column layer_columns[] = COLUMNS(KMT_SHOWN);
+
+static struct kmt_held of_group(const struct kmt_row_source *s)
 {
 	const struct state *st = s->ctx;
-	struct held sum = { 0 };
+	unsigned layer = kmt_layer_of(s->key);
+	struct kmt_held sum = { 0 };
 
 	for (size_t i = 0; i < s->g->n; i++) {
-		struct held h = held_at_peak(st, s->groups->members[s->g->start + i]);
+		struct kmt_held h = held_at_peak(st, s->groups->members[s->g->start + i], layer);
 
 		sum.bytes = kmt_sat_add(sum.bytes, h.bytes);
 		sum.requested = kmt_sat_add(sum.requested, h.requested);
@@ -185,33 +198,61 @@ static bool wants(const struct kmt_row_source *s)
 	return of_group(s).objects != 0;
 }
 
-static int fill(const struct kmt_row_source *s, const char *key, struct kmt_cell *cell)
+static int fill_at_peak(const struct kmt_row_source *s, const char *what, struct kmt_cell *cell)
 {
 	const struct state *st = s->ctx;
-	struct held h;
+	const struct peak *p = &st->peaks[kmt_layer_of(s->key)];
+	struct kmt_held h = of_group(s);
 
-	if (strncmp(key, "at_peak_", 8))
-		return 0;
-	h = of_group(s);
-	if (!strcmp(key, "at_peak_bytes_allocated"))
+	if (!strcmp(what, "bytes_allocated"))
 		kmt_cell_int(cell, kmt_cell_value(h.bytes));
-	else if (!strcmp(key, "at_peak_bytes_requested"))
+	else if (!strcmp(what, "bytes_requested"))
 		kmt_cell_int(cell, kmt_cell_value(h.requested));
-	else if (!strcmp(key, "at_peak_objects"))
+	else if (!strcmp(what, "objects"))
 		kmt_cell_int(cell, kmt_cell_value(h.objects));
-	else if (!strcmp(key, "at_peak_percent") && st->peak)
-		kmt_cell_percent(cell, 100.0 * (double)h.bytes / (double)st->peak);
+	else if (p->bytes)
+		kmt_cell_percent(cell, 100.0 * (double)h.bytes / (double)p->bytes);
 	return 1;
 }
 
+static int fill(const struct kmt_row_source *s, const char *key, struct kmt_cell *cell)
+{
+	const struct state *st = s->ctx;
+	unsigned layer = kmt_layer_of(s->key);
+	int err;
+
+	if (!strncmp(key, "at_peak_", 8))
+		return fill_at_peak(s, key + 8, cell);
+	if (!strcmp(key, "layer")) {
+		err = kmt_cell_text(cell, kmt_layer_text(layer));
+		return err ? err : 1;
+	}
+	if (strcmp(key, "peak_at_ns"))
+		return 0;
+	if (st->has_time && st->peaks[layer].no)
+		kmt_cell_int(cell, kmt_cell_value(kmt_sat_sub(st->peaks[layer].ns, st->first_ns)));
+	return 1;
+}
+
+/* One layer has one moment; several have no moment in common. */
 static int add_summary(const struct state *st, struct kmt_report *r)
 {
-	bool known = st->peak_no && st->has_time;
-	int err = kmt_fields_int(&r->summary, "peak_at_ns", "peak was at", KMT_UNIT_NS,
-				 known ? kmt_cell_value(kmt_sat_sub(st->peak_ns, st->first_ns)) : 0);
+	const struct peak *only = NULL;
+	unsigned n = 0;
+	int err;
 
+	for (int layer = 0; layer < KMT_LAYERS; layer++) {
+		if (!st->peaks[layer].no)
+			continue;
+		only = &st->peaks[layer];
+		n++;
+	}
+	if (n != 1 || !st->has_time)
+		only = NULL;
+	err = kmt_fields_int(&r->summary, "peak_at_ns", "peak was at", KMT_UNIT_NS,
+			     only ? kmt_cell_value(kmt_sat_sub(only->ns, st->first_ns)) : 0);
 	if (!err)
-		r->summary.v[r->summary.n - 1].cell.is_null = !known;
+		r->summary.v[r->summary.n - 1].cell.is_null = !only;
 	return err;
 }
 
@@ -220,7 +261,8 @@ static int run(const struct kmt_analysis_in *in, struct kmt_report **ret_report)
 	static const struct state nothing;
 	const struct state *st = kmt_session_observed(in->session, &observer);
 	const struct kmt_rows_view view = {
-		.name = "peak", .by = KMT_GROUP_SITE | KMT_GROUP_CACHE, .columns = columns,
+		.name = "peak", .by = KMT_GROUP_SITE | KMT_GROUP_CACHE,
+		.columns = kmt_count_layers(in->session) > 1 ? layer_columns : columns,
 		.n_columns = KMT_N(columns), .sort = "at_peak_bytes_allocated", .wants = wants,
 		.fill = fill, .ctx = (void *)(st ? st : &nothing),
 	};

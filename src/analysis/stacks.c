@@ -173,7 +173,7 @@ static int put_tree(const struct shown *s, size_t i, struct kmt_cell *cell)
 static int add_row(const struct shown *s, size_t i, struct kmt_report *r)
 {
 	const struct kmt_call_node *n = &s->t->v[i];
-	uint64_t whole = weight(&s->t->total, s->base);
+	uint64_t whole = weight(&s->t->total[n->layer], s->base);
 	bool objects = kmt_session_has_objects(s->in->session);
 	struct kmt_row *row = kmt_report_row(r);
 	int err;

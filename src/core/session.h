@@ -77,8 +77,6 @@ uint64_t kmt_session_page_size(const struct kmt_session *s);
 void kmt_session_total(const struct kmt_session *s, struct kmt_counts *ret);
 /* Highest total of live given bytes: at any event, or at any snapshot. */
 uint64_t kmt_session_peak(const struct kmt_session *s);
-/* What is live now: given bytes, and objects. */
-void kmt_session_live(const struct kmt_session *s, uint64_t *ret_bytes, uint64_t *ret_objects);
 /*
  * Are live objects known? Without them frees cannot be told by site, and live
  * counts and ages are unknown.

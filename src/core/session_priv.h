@@ -47,7 +47,6 @@ struct kmt_session {
 	uint64_t first_ns, now_ns;
 	uint64_t live_events;		/* given bytes live, by events */
 	uint64_t live_counted;		/* the same at the last snapshot */
-	uint64_t objects_counted;	/* live objects then */
 	uint64_t peak;
 
 	/* found by the session itself */

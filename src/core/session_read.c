@@ -50,12 +50,6 @@ uint64_t kmt_session_peak(const struct kmt_session *s)
 	return s->peak;
 }
 
-void kmt_session_live(const struct kmt_session *s, uint64_t *ret_bytes, uint64_t *ret_objects)
-{
-	*ret_bytes = kmt_sat_add(s->live_events, s->live_counted);
-	*ret_objects = kmt_sat_add(s->objects.n, s->objects_counted);
-}
-
 bool kmt_session_has_objects(const struct kmt_session *s)
 {
 	return !s->has_snapshot || s->each_object;

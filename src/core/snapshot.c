@@ -98,7 +98,6 @@ static int take_free_site(struct kmt_session *s, const struct kmt_snap_free_site
 static void see_peaks(struct kmt_session *s)
 {
 	s->live_counted = 0;
-	s->objects_counted = 0;
 	for (size_t i = 0; i < s->sites.n; i++) {
 		struct kmt_site_slot *slot = &s->sites.v[i];
 		struct kmt_counts *c = &slot->site.counts;
@@ -112,7 +111,6 @@ static void see_peaks(struct kmt_session *s)
 			c->peak_bytes = slot->peak_seen;
 		slot->peak_seen = c->peak_bytes;
 		s->live_counted = kmt_sat_add(s->live_counted, live);
-		s->objects_counted = kmt_sat_add(s->objects_counted, kmt_counts_live(c));
 	}
 	kmt_session_saw_live(s);
 }

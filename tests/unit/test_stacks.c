@@ -186,6 +186,37 @@ static void test_names(void **state)
 	close_world(&w);
 }
 
+/* Pages lie under slab objects: no sum of both, and percentages of each alone. */
+static void test_layers(void **state)
+{
+	static const uint64_t ips[] = { LOAD_MSG, SYSCALL };
+	struct kmt_event pages = { .op = KMT_OP_ALLOC, .type = KMT_TYPE_PAGES, .call_site = LOAD_MSG,
+				   .addr = 0x1000, .bytes_req = 4096, .bytes_alloc = 4096,
+				   .ips = ips, .n_ips = 2 };
+	struct world w;
+
+	open_world(&w, (struct kmt_session_opts){ .by_stack = true });
+	alloc_from(&w, STACK(LOAD_MSG, SYSCALL), 0x10000, 300);
+	alloc_from(&w, STACK(MAS_ALLOC, SYSCALL), 0x20000, 100);
+	assert_int_equal(w.sink.event(w.sink.ctx, &pages), 0);
+	run(&w, "stacks");
+	assert_int_equal(w.r->n_rows, 7);
+	is_row(&w, 0, "+ (pages)", 4096, 1);
+	is_row(&w, 1, "  do_syscall", 4096, 1);
+	is_row(&w, 2, "  load_msg", 4096, 1);
+	is_row(&w, 3, "+ (slab)", 400, 2);
+	is_row(&w, 4, "  do_syscall", 400, 2);
+	is_row(&w, 5, "  + load_msg", 300, 1);
+	assert_true(cell(&w, 2, "percent")->d == 100.0);
+	assert_true(cell(&w, 5, "percent")->d == 75.0);
+	w.in.callees = "mas_alloc";
+	run(&w, "stacks");
+	assert_int_equal(w.r->n_rows, 2);
+	is_row(&w, 0, "+ (slab)", 100, 1);
+	is_row(&w, 1, "  mas_alloc", 100, 1);
+	close_world(&w);
+}
+
 /* Counted stacks are rows as well. */
 static void test_counted(void **state)
 {
@@ -305,6 +336,7 @@ int main(void)
 		cmocka_unit_test(test_one_function),
 		cmocka_unit_test(test_recursion),
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_layers),
 		cmocka_unit_test(test_counted),
 		cmocka_unit_test(test_random),
 	};

@@ -429,9 +429,26 @@ static bool row_shows(const struct world *w, size_t row, const struct kmt_site_k
 	return !c->is_null && !strcmp(c->text, cache);
 }
 
-static void compare_peak(struct world *w, const struct model *m, const struct held *at_peak)
+/* Slab objects, and pages: two layers that are never added up. */
+static bool in_layer(const struct kmt_site_key *k, int layer)
 {
-	uint64_t sum = 0, shown = 0;
+	return (k->type == KMT_TYPE_PAGES) == (layer == 1);
+}
+
+static uint64_t live_in_layer(const struct model *m, int layer)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < m->n_objects; i++)
+		if (m->object[i].pages == (layer == 1))
+			sum += m->object[i].alloc;
+	return sum;
+}
+
+static void compare_peak(struct world *w, const struct model *m, const struct held *at_peak,
+			 const uint64_t *peak)
+{
+	uint64_t shown[2] = { 0 };
 
 	run(w, "peak");
 	for (size_t row = 0; row < w->r->n_rows; row++) {
@@ -447,12 +464,9 @@ static void compare_peak(struct world *w, const struct model *m, const struct he
 		is_int(w, row, "at_peak_bytes_allocated", (int64_t)want.bytes);
 		is_int(w, row, "at_peak_bytes_requested", (int64_t)want.req);
 		is_int(w, row, "at_peak_objects", (int64_t)want.objects);
-		shown += want.bytes;
+		shown[!strcmp(cell(w, row, "layer")->text, "pages")] += want.bytes;
 	}
-	for (int i = 0; i < m->n_sites; i++)
-		sum += at_peak[i].bytes;
-	assert_true(sum == m->peak);
-	assert_true(shown == m->peak);
+	assert_true(shown[0] == peak[0] && shown[1] == peak[1]);
 }
 
 struct step {
@@ -460,15 +474,26 @@ struct step {
 	uint64_t *sites, *dips;		/* live bytes of each, after it and at the lowest in it */
 };
 
-/* All that is cumulative in the model, and what is live. */
-static struct step model_step(const struct model *m)
+/* All that is cumulative in the model, and what is live; layer -1: of both. */
+static struct step model_step(const struct model *m, int layer)
 {
-	struct step st = { .now = m->now, .allocs = m->allocs, .frees = m->frees + m->untraced,
-			   .live = model_live(m, -1), .objects = m->n_objects };
+	struct step st = { .now = m->now };
 
 	for (int i = 0; i < m->n_sites; i++) {
-		st.given += m->site[i].counts.bytes_alloc;
-		st.freed += m->site[i].counts.bytes_alloc_freed;
+		const struct kmt_counts *c = &m->site[i].counts;
+
+		if (layer >= 0 && !in_layer(&m->site[i].key, layer))
+			continue;
+		st.allocs += c->allocs;
+		st.frees += c->frees + c->untraced_frees;
+		st.given += c->bytes_alloc;
+		st.freed += c->bytes_alloc_freed;
+	}
+	for (int i = 0; i < m->n_objects; i++) {
+		if (layer >= 0 && m->object[i].pages != (layer == 1))
+			continue;
+		st.live += m->object[i].alloc;
+		st.objects++;
 	}
 	return st;
 }
@@ -530,42 +555,32 @@ static void compare_trend(struct world *w, const struct model *m, const struct s
 	}
 }
 
-/* Each slot looks at all steps anew. */
-static void compare_timeline(struct world *w, const struct step *v, size_t n)
+/* A layer's rows: each slot looks at all steps anew. */
+static void compare_slots(struct world *w, const struct step *v, size_t first, size_t n,
+			  uint64_t last, uint64_t width, int layer)
 {
-	uint64_t width = MS, start = 0, last = 0;
-	size_t first = n;
+	uint64_t start = v[first].now, slots = (last - start) / width + 1;
 
-	/* what is before any time has no place; steps are those where something was counted */
-	for (size_t i = 1; i < n; i++) {
-		if (!v[i].now || (v[i].allocs == v[i - 1].allocs && v[i].frees == v[i - 1].frees))
-			continue;
-		first = first == n ? i : first;
-		last = v[i].now;
-	}
-	start = v[first].now;
-	while ((last - start) / width >= 60)
-		width *= 2;
-	run(w, "timeline");
-	assert_int_equal(w->r->n_rows, (last - start) / width + 1);
-	for (size_t row = 0; row < w->r->n_rows; row++) {
+	for (size_t slot = 0; slot < slots; slot++) {
+		size_t row = layer * slots + slot;
 		struct step sum = { 0 };
 
 		for (size_t i = first; i < n; i++) {
-			if (v[i].now > last || (v[i].now - start) / width > row)
+			if (v[i].now > last || (v[i].now - start) / width > slot)
 				break;
 			if (v[i].allocs != v[i - 1].allocs || v[i].frees != v[i - 1].frees) {
 				sum.live = v[i].live;
 				sum.objects = v[i].objects;
 			}
-			if ((v[i].now - start) / width < row)
+			if ((v[i].now - start) / width < slot)
 				continue;
 			sum.allocs += v[i].allocs - v[i - 1].allocs;
 			sum.frees += v[i].frees - v[i - 1].frees;
 			sum.given += v[i].given - v[i - 1].given;
 			sum.freed += v[i].freed - v[i - 1].freed;
 		}
-		is_int(w, row, "at_ns", (int64_t)(row * width));
+		is_text(w, row, "layer", layer ? "pages" : "slab");
+		is_int(w, row, "at_ns", (int64_t)(slot * width));
 		is_int(w, row, "allocs", (int64_t)sum.allocs);
 		is_int(w, row, "frees", (int64_t)sum.frees);
 		is_int(w, row, "bytes_allocated", (int64_t)sum.given);
@@ -575,15 +590,40 @@ static void compare_timeline(struct world *w, const struct step *v, size_t n)
 	}
 }
 
+static void compare_timeline(struct world *w, struct step *const *v, size_t n)
+{
+	uint64_t width = MS, last = 0;
+	size_t first = n;
+
+	/* what is before any time has no place; steps are those where something was counted */
+	for (size_t i = 1; i < n; i++) {
+		bool counted = false;
+
+		for (int layer = 0; layer < 2; layer++)
+			counted |= v[layer][i].allocs != v[layer][i - 1].allocs ||
+				   v[layer][i].frees != v[layer][i - 1].frees;
+		if (!v[0][i].now || !counted)
+			continue;
+		first = first == n ? i : first;
+		last = v[0][i].now;
+	}
+	while ((last - v[0][first].now) / width >= 60)
+		width *= 2;
+	run(w, "timeline");
+	assert_int_equal(w->r->n_rows, 2 * ((last - v[0][first].now) / width + 1));
+	compare_slots(w, v[0], first, n, last, width, 0);
+	compare_slots(w, v[1], first, n, last, width, 1);
+}
+
 static void run_stream(struct stream st, struct kmt_session_opts opts, size_t steps)
 {
 	struct model *m = calloc(1, sizeof(*m));
 	struct held *at_peak = calloc(MODEL_SITES, sizeof(*at_peak));
-	struct step *v = calloc(steps + 1, sizeof(*v));
-	uint64_t peak = 0;
+	struct step *v[2] = { calloc(steps + 1, sizeof(**v)), calloc(steps + 1, sizeof(**v)) };
+	uint64_t peak[2] = { 0 };
 	struct world w;
 
-	assert_true(m && at_peak && v);
+	assert_true(m && at_peak && v[0] && v[1]);
 	open_watched(&w, opts, "peak");
 	assert_int_equal(kmt_session_observe(w.session, kmt_analysis_find("timeline")->observer), 0);
 	w.in.symbols = NULL;
@@ -598,20 +638,26 @@ static void run_stream(struct stream st, struct kmt_session_opts opts, size_t st
 		ev.call_site_name = NULL;	/* rows are told apart by the address here */
 		assert_int_equal(w.sink.event(w.sink.ctx, &ev), 0);
 		model_event(m, &ev);
-		v[i + 1] = model_step(m);
-		for (int k = 0; m->peak > peak && k < m->n_sites; k++)
-			at_peak[k] = model_held(m, k);
-		peak = m->peak;
-		if (i % 977 == 0 && peak)
-			compare_peak(&w, m, at_peak);
+		for (int layer = 0; layer < 2; layer++) {
+			v[layer][i + 1] = model_step(m, layer);
+			if (live_in_layer(m, layer) <= peak[layer])
+				continue;
+			peak[layer] = live_in_layer(m, layer);
+			for (int k = 0; k < m->n_sites; k++)
+				if (in_layer(&m->site[k].key, layer))
+					at_peak[k] = model_held(m, k);
+		}
+		if (i % 977 == 0 && peak[0])
+			compare_peak(&w, m, at_peak, peak);
 	}
-	compare_peak(&w, m, at_peak);
+	compare_peak(&w, m, at_peak, peak);
 	compare_timeline(&w, v, steps + 1);
 	assert_true(m->untraced && m->unknown && m->steps_back);
 	close_world(&w);
 	free(m);
 	free(at_peak);
-	free(v);
+	free(v[0]);
+	free(v[1]);
 }
 
 static void run_trend(struct stream st, struct kmt_session_opts opts, size_t steps)
@@ -636,7 +682,7 @@ static void run_trend(struct stream st, struct kmt_session_opts opts, size_t ste
 		ev.call_site_name = NULL;
 		assert_int_equal(w.sink.event(w.sink.ctx, &ev), 0);
 		model_event(m, &ev);
-		v[i] = model_step(m);
+		v[i] = model_step(m, -1);
 		model_sites(m, &v[i - 1], &v[i], freed);
 		if (!v[i].now || (v[i].allocs == v[i - 1].allocs && v[i].frees == v[i - 1].frees))
 			continue;
