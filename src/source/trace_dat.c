@@ -24,6 +24,7 @@
 #include "source/trace_dat_twice.h"
 #include "symbol/gfp.h"
 #include "symbol/symbols.h"
+#include "tracers/tracers.h"
 
 #define MAX_STREAMS	16384
 #define BATCH_NS	10000000ULL	/* handed on in one poll(), at least one event */
@@ -52,6 +53,7 @@ struct trace_dat {
 	struct kmt_merge merge;
 	struct kmt_tdat_twice *twice;	/* NULL: there is but one buffer */
 	struct kmt_deliver deliver;
+	bool stacks_asked;
 	uint64_t first_ns, last_ns;
 	uint64_t bad, bad_told;		/* parts that cannot be read */
 	uint64_t lost_ring;
@@ -377,6 +379,7 @@ static void set_start(struct trace_dat *s)
 
 static int open_recording(struct trace_dat *s)
 {
+	struct kmt_source_opts deliver;
 	int err = kmt_tdat_file_open(&s->file);
 
 	if (!err)
@@ -389,7 +392,9 @@ static int open_recording(struct trace_dat *s)
 	set_facts(s);
 	if (!s->opts.symbols)
 		s->opts.symbols = s->symbols;
-	err = kmt_deliver_init(&s->deliver, &s->opts);
+	deliver = s->opts;
+	deliver.want_stacks = s->stacks_asked;
+	err = kmt_deliver_init(&s->deliver, &deliver);
 	if (err)
 		return err;
 	if (s->file.gfp_names)
@@ -448,6 +453,9 @@ static int trace_dat_open(const struct kmt_source_opts *opts, struct kmt_source 
 	s->opts = *opts;
 	s->opts.own = true;	/* whoever runs this did not run there */
 	s->opts.want_stacks |= opts->key == KMT_BY_STACK;
+	s->stacks_asked = s->opts.want_stacks;
+	/* what has no call site in its record finds it in the stack */
+	s->opts.want_stacks |= opts->tracers & (KMT_TRACER_BIT(page) | KMT_TRACER_BIT(vmalloc));
 	s->file.fd = is_stdin ? STDIN_FILENO : open(opts->path, O_RDONLY | O_CLOEXEC);
 	if (s->file.fd < 0)
 		err = kmt_err_errno(-errno, "cannot open");

@@ -15,7 +15,7 @@
 
 struct kmt_gfp_names;
 
-#define KMT_TDAT_EVENTS		8
+#define KMT_TDAT_EVENTS		16
 #define KMT_TDAT_BUFFERS	256
 #define KMT_TDAT_CPUS		8192	/* of one buffer */
 #define KMT_TDAT_NAME		64

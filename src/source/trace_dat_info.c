@@ -115,6 +115,7 @@ static int add_kmem(struct kmt_tdat_file *f, const struct kmt_tp_format *form, c
 	if (!f->layout.type.size || !f->layout.pid.size)
 		return kmt_err(-EPROTO, "event '%s' has no common_type or common_pid", form->name);
 	ev->layout.swap = f->layout.swap;
+	ev->layout.page_size = f->page_size;
 	ev->id = form->id;
 	f->n_events++;
 	if (!f->gfp_names && kmt_gfp_names_from_format(text, len, &f->gfp_names) == -ENOMEM)
@@ -139,7 +140,8 @@ static int add_format(struct kmt_tdat_file *f, const char *system, const unsigne
 {
 	_cleanup_free_ struct kmt_tp_format *form = NULL;
 	const char *text = (const char *)data;
-	bool is_kmem = !strcmp(system, "kmem");
+	bool is_kmem = !strcmp(system, "kmem") || !strcmp(system, "percpu") ||
+		       !strcmp(system, "vmalloc");
 
 	if ((!is_kmem && strcmp(system, "ftrace")) || f->n_events == KMT_TDAT_EVENTS)
 		return 0;
