@@ -170,7 +170,8 @@ def print_events(c):
         slack = next(slacks) if flags & 8 else c[26][s]
         alloc = c[23][s]
         print("event %s type %d time %d:%d task %d:%d/%d %s cpu %d node %d real %d inferred %d "
-              "order %d migratetype %d site %x %s cache %s addr %x req %d alloc %d gfp %x stack %s" % (
+              "order %d migratetype %d site %x %s cache %s addr %x req %d alloc %d gfp %x "
+              "stack %s" % (
                   "free" if flags & 1 else "alloc", c[17][s], bool(flags & 2), now,
                   c[10][task] & 1, c[8][task], c[9][task], quote(c.names[c[11][task]]),
                   c[12][cpu], signed16(c[18][s]), signed16(c[40][i]), bool(flags & 4),
@@ -184,11 +185,11 @@ def print_events(c):
 
 def print_counted(c):
     for i in range(len(c[64])):
-        print("site type %d inferred %d task %d migratetype %d %x %s stack %s tgid %d %s cache %s object %d "
-              "size %d counts %s gfp %x index %d lives %s" % (
-                  c[64][i], c[65][i] & 1, c[65][i] >> 1 & 1, (c[65][i] >> 8 & 255) - 1, c[66][i], quote(c.names[c[67][i]]),
-                  frames(c.stacks[c[68][i]]), c[69][i], quote(c.names[c[70][i]]),
-                  quote(c.names[c[71][i]]), c[72][i], c[73][i],
+        print("site type %d inferred %d task %d migratetype %d %x %s stack %s tgid %d %s "
+              "cache %s object %d size %d counts %s gfp %x index %d lives %s" % (
+                  c[64][i], c[65][i] & 1, c[65][i] >> 1 & 1, (c[65][i] >> 8 & 255) - 1,
+                  c[66][i], quote(c.names[c[67][i]]), frames(c.stacks[c[68][i]]), c[69][i],
+                  quote(c.names[c[70][i]]), quote(c.names[c[71][i]]), c[72][i], c[73][i],
                   ",".join(str(c[k][i]) for k in range(74, 88)), c[88][i], c[89][i],
                   ",".join(str(c[k][i]) for k in range(96, 128))))
     for i in range(len(c[136])):
