@@ -69,7 +69,7 @@ static int run(const struct kmt_analysis_in *in, struct kmt_report **ret_report)
 	struct kmt_report *r = NULL;
 	int err = kmt_rows_run(in, &view, &r);
 
-	if (!err && !has_pages(in->session))
+	if (!err && kmt_session_n_sites(in->session) && !has_pages(in->session))
 		err = kmt_report_note(r, "there are no page events here: they come with "
 				      "--tracer page");
 	if (err) {
