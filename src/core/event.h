@@ -116,6 +116,11 @@ struct kmt_sink {
 	int (*event)(void *ctx, const struct kmt_event *ev);
 	int (*lost)(void *ctx, const struct kmt_lost *lost);
 	int (*snapshot)(void *ctx, const struct kmt_snapshot *snap);
+	/*
+	 * Only a hint, from sources that know some events ahead: one about this
+	 * address is coming, so what is known of it may be fetched from memory.
+	 */
+	void (*soon)(void *ctx, uint8_t type, uint64_t addr);
 	void *ctx;
 };
 

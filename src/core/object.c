@@ -39,6 +39,12 @@ static size_t distance(const struct kmt_objects *o, size_t from, size_t i)
 	return i >= from ? i - from : i + o->slots - from;
 }
 
+void kmt_objects_soon(const struct kmt_objects *o, uint8_t layer, uint64_t addr)
+{
+	if (o->v)
+		__builtin_prefetch(&o->v[home(o, layer, addr)], 1);
+}
+
 struct kmt_live *kmt_objects_find(const struct kmt_objects *o, uint8_t layer, uint64_t addr)
 {
 	if (!o->v)

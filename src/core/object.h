@@ -61,6 +61,8 @@ struct kmt_objects {
 uint8_t kmt_object_layer(uint8_t type);
 
 void kmt_objects_done(struct kmt_objects *o);
+/* The address will be looked up within the next hundreds of events. */
+void kmt_objects_soon(const struct kmt_objects *o, uint8_t layer, uint64_t addr);
 /* NULL if the address is not live. Valid until the next insert or remove. */
 struct kmt_live *kmt_objects_find(const struct kmt_objects *o, uint8_t layer, uint64_t addr);
 /*

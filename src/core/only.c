@@ -67,8 +67,16 @@ static int on_snapshot(void *ctx, const struct kmt_snapshot *given)
 	return o->to.snapshot(o->to.ctx, &snap);
 }
 
+static void on_soon(void *ctx, uint8_t type, uint64_t addr)
+{
+	const struct kmt_only *o = ctx;
+
+	o->to.soon(o->to.ctx, type, addr);
+}
+
 struct kmt_sink kmt_only_sink(struct kmt_only *o)
 {
 	return (struct kmt_sink){ .event = on_event, .lost = on_lost, .snapshot = on_snapshot,
+				  .soon = o->to.soon ? on_soon : NULL,
 				  .ctx = o };
 }

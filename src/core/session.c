@@ -395,9 +395,16 @@ static int on_lost(void *ctx, const struct kmt_lost *lost)
 	return 0;
 }
 
+static void on_soon(void *ctx, uint8_t type, uint64_t addr)
+{
+	const struct kmt_session *s = ctx;
+
+	kmt_objects_soon(&s->objects, kmt_object_layer(type), addr);
+}
+
 struct kmt_sink kmt_session_sink(struct kmt_session *s)
 {
-	return (struct kmt_sink){ .event = on_event, .lost = on_lost,
+	return (struct kmt_sink){ .event = on_event, .lost = on_lost, .soon = on_soon,
 				  .snapshot = kmt_session_snapshot, .ctx = s };
 }
 

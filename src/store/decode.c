@@ -463,6 +463,23 @@ struct chunk {
 	uint64_t addr[CHUNK], time[CHUNK], real_node[CHUNK], slack[CHUNK + 1];
 };
 
+/* From what is stored to addresses; whoever looks them up can begin to fetch. */
+static void find_addresses(struct kmt_decoder *d, const struct kmt_sink *sink, size_t n,
+			   uint64_t *addr)
+{
+	for (size_t k = 0; k < n; k++) {
+		struct shape *s = &d->shape[d->ev_shape[d->i + k]];
+		uint64_t v = addr[k];
+
+		if (__builtin_expect(v == d->addr.mark, 0))
+			v = far_value(&d->addr);
+		s->last += (v >> 1 ^ -(v & 1)) << s->shift;
+		addr[k] = s->last;
+		if (sink->soon)
+			sink->soon(sink->ctx, s->ev.type, s->last);
+	}
+}
+
 /* n events from d->i on, between which nothing else happens. */
 static int hand_events(struct kmt_decoder *d, const struct kmt_sink *sink, size_t n)
 {
@@ -477,19 +494,17 @@ static int hand_events(struct kmt_decoder *d, const struct kmt_sink *sink, size_
 	left = left < n ? left : n;
 	kmt_col_expand(slack_col, d->next_slack, left, c.slack);
 	c.slack[left] = 0;
+	find_addresses(d, sink, n, c.addr);
 	for (size_t k = 0; !err && k < n; k++) {
-		struct shape *s = &d->shape[d->ev_shape[d->i + k]];
+		const struct shape *s = &d->shape[d->ev_shape[d->i + k]];
 		const struct cpu *cpu = &d->cpu[d->ev_cpu[d->i + k]];
-		uint64_t v = c.addr[k], t = c.time[k];
-		struct kmt_event *ev = &s->ev;
+		struct kmt_event *ev = &d->shape[d->ev_shape[d->i + k]].ev;
+		uint64_t t = c.time[k];
 
-		if (__builtin_expect(v == d->addr.mark, 0))
-			v = far_value(&d->addr);
 		if (__builtin_expect(t == d->time.mark, 0))
 			t = far_value(&d->time);
-		s->last += (v >> 1 ^ -(v & 1)) << s->shift;
 		d->now += t;
-		ev->addr = s->last;
+		ev->addr = c.addr[k];
 		ev->ts_ns = d->now;
 		ev->bytes_req = ev->bytes_alloc - s->slack - (c.slack[at] & s->slack_mask);
 		at += s->slack_mask & 1;
