@@ -110,9 +110,11 @@ run: setup
 	@$(MAKE) --no-print-directory all
 	@scripts/run $(B)/kmemtrace
 
-check: setup
+check:
+	@scripts/setup fuzz
 	@$(MAKE) --no-print-directory all unit tools
 	@$(MAKE) --no-print-directory SAN=1 unit
+	@$(MAKE) --no-print-directory FUZZ=1 fuzzers
 	@scripts/check $(B)
 
 fuzz:
@@ -124,6 +126,7 @@ bench:
 	@scripts/setup bench
 	@$(MAKE) --no-print-directory all tools
 	@tests/bench/run $(B)
+	@tests/bench/recordings $(B)
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/share/man/man1 \

@@ -13,7 +13,10 @@ examples() {
 
 run_examples() {
 	local n=0 line
-	cd "$ROOT" || return
+	# what they write is ours, what they read is the tree's
+	mkdir -p "$BATS_TEST_TMPDIR/tree"
+	ln -s "$ROOT/tests" "$BATS_TEST_TMPDIR/tree/tests"
+	cd "$BATS_TEST_TMPDIR/tree" || return
 	mkdir -p "$BATS_TEST_TMPDIR/bin"
 	ln -s "$KMT" "$BATS_TEST_TMPDIR/bin/kmemtrace"
 	while read -r line; do
@@ -21,7 +24,7 @@ run_examples() {
 		PATH=$BATS_TEST_TMPDIR/bin:$PATH timeout 60 bash -o pipefail -c "$line" \
 			>"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" </dev/null ||
 			fail "example '$line': status $?, $(head -n 3 "$BATS_TEST_TMPDIR/err")"
-		[ -s "$BATS_TEST_TMPDIR/out" ] || fail "example '$line' shows nothing"
+		[ -s "$BATS_TEST_TMPDIR/out" ] || [ -s "$BATS_TEST_TMPDIR/err" ] || fail "example '$line' shows nothing"
 	done < <(examples "$1")
 	[ "$n" -ge 5 ] || fail "only $n examples were found"
 }

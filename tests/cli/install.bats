@@ -52,8 +52,8 @@ complete_words() {
 @test "the completion completes what was begun" {
 	expect command "$(complete_words st)" = stat
 	expect option "$(complete_words stat --st)" = "--stacks --strict"
-	expect view "$(complete_words stat --by si)" = "site site,cache"
-	expect "view after =" "$(complete_words stat --by = si)" = "site site,cache"
+	expect view "$(complete_words stat --by si)" = "site site,cache site,lifetimes sizes"
+	expect "view after =" "$(complete_words stat --by = si)" = "site site,cache site,lifetimes sizes"
 	expect source "$(complete_words stat --source '')" = "bpf tracefs"
 	expect filter "$(complete_words trace -f ca)" = "cache= cache!="
 	expect help "$(complete_words help ver)" = version
@@ -123,13 +123,13 @@ setup_with() {
 
 # --- scripts/run ---------------------------------------------------------------------
 
-@test "run: where the kernel refuses, it says why and shows the sample" {
+@test "run: where the kernel refuses, it says why and shows a recording" {
 	fake id 'echo 0'
 	fake kmemtrace "[ \"\$1\" != doctor ] || { echo 'no   privilege   by decree'; exit 3; }; exec $KMT \"\$@\""
 	run env -u SUDO_UID PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$ROOT/scripts/run" "$BATS_TEST_TMPDIR/bin/kmemtrace"
 	expect status "$status" = 0
 	[[ $output == *"by decree"* ]] || fail "it does not say why"
-	[[ $output == *"reiserfs_alloc_inode"*"source legacy"* ]] || fail "it shows no sample"
+	[[ $output == *"__sock_create"*"source kmt (bpf)"* ]] || fail "it shows no recording"
 }
 
 @test "run: where it can be traced it is; without root the one command is told" {
