@@ -165,10 +165,7 @@ static int run_check(struct check_opts *o, char **argv)
 
 static int check_args(struct check_opts *o, const char *file, char **command)
 {
-	if (file && o->ask.select.from)
-		return kmt_cmd_fail(KMT_EXIT_USAGE, "FILE and --from are the same: give one");
-	if (file)
-		o->ask.select.from = file;
+	o->ask.select.from = file;
 	if (o->live && o->ask.select.from)
 		return kmt_cmd_fail(KMT_EXIT_USAGE, "check takes a FILE or --live, not both");
 	if (!o->live && !o->ask.select.from)

@@ -13,7 +13,7 @@
 #include "report/report.h"
 
 struct diff_opts {
-	const char *by, *sort, *columns, *format;
+	const char *by, *sort, *columns, *format, *tracer;
 	struct kmt_strlist filters;
 	uint64_t limit;
 	bool bytes, no_header, strict;
@@ -24,6 +24,8 @@ struct diff_opts {
 static const struct kmt_option diff_options[] = {
 	{ "by", 'b', KMT_OPT_STRING, OFF(by), "WHAT",
 	  "site, cache, site,cache or stack (default: site)", 0, 0, NULL },
+	{ "tracer", 0, KMT_OPT_STRING, OFF(tracer), "NAME",
+	  "slab, page, percpu or vmalloc (default: slab)", 0, 0, NULL },
 	{ "filter", 'f', KMT_OPT_LIST, OFF(filters), "EXPR",
 	  "only events with cache=GLOB, site=GLOB, ..., in both; any column of the result: "
 	  "COLUMN>=VALUE; may be given several times", 0, 0, NULL },
@@ -72,6 +74,7 @@ static int side_init(struct side *s, const struct diff_opts *o, size_t kind, con
 	kmt_ask_init(&s->ask, kinds[kind].view);
 	s->ask.select.from = file;
 	s->ask.select.strict = o->strict;
+	s->ask.select.tracer = o->tracer;
 	s->ask.limit = 0;
 	s->ask.format = o->format;
 	s->ask.bytes = o->bytes;
@@ -154,8 +157,9 @@ static int compare(const struct diff_opts *o, size_t kind, struct side sides[2],
 		err = kmt_view_show(&sides[0].view, r);
 	}
 	kmt_report_free(r);
-	status = kmt_view_finish(&sides[1].view, err, 0);
-	return status ? status : kmt_view_finish(&sides[0].view, 0, 0);
+	/* the output is the first one's */
+	status = kmt_view_finish(&sides[0].view, err, 0);
+	return status ? status : kmt_view_finish(&sides[1].view, 0, 0);
 }
 
 static int run_diff(const struct diff_opts *o, const char *const files[2])

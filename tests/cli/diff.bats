@@ -124,3 +124,16 @@ json() {
 	expect 'status of a damaged file' "$status" = 1
 	[[ $stderr == *"lost 1 is more than 0"* ]] || fail "said: $stderr"
 }
+
+@test "diff: of one layer, and a full output is no fault of the input" {
+	refused 2 "there is no tracer 'nosuch'" diff --tracer nosuch "$(D a)" "$(D b)"
+	refused 2 "are several" diff --tracer slab,page "$(D a)" "$(D b)"
+	# the type of a page event is 2: eight of them, four in the other
+	{ objects 4096 1 8 4096 4096 1 | sed 's/type_id 0/type_id 2/'; cat "$(D a)"; } >"$(D pa)"
+	{ objects 4096 1 4 4096 4096 1 | sed 's/type_id 0/type_id 2/'; cat "$(D a)"; } >"$(D pb)"
+	expect pages "$("$KMT" diff --tracer page "$(D pa)" "$(D pb)" --format json 2>/dev/null |
+		jq -c '[.rows[].live_objects_delta]')" = '[-4]'
+	run --separate-stderr bash -c '"$0" diff "$1" "$1" >/dev/full' "$KMT" "$(D a)"
+	expect status "$status" = 3
+	[[ $stderr == *"No space left"* ]] || fail "said '$stderr'"
+}
