@@ -139,6 +139,19 @@ void kmt_run_done(struct kmt_run *r)
 	}
 }
 
+void kmt_run_mortal(sigset_t *ret_before)
+{
+	sigset_t set;
+
+	signal_set(&set);
+	sigprocmask(SIG_UNBLOCK, &set, ret_before);
+}
+
+void kmt_run_deaf(const sigset_t *before)
+{
+	sigprocmask(SIG_SETMASK, before, NULL);
+}
+
 int kmt_run_status(const struct kmt_run *r)
 {
 	if (!r->pid || !r->ended)

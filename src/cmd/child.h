@@ -3,6 +3,7 @@
 #ifndef KMT_CMD_CHILD_H
 #define KMT_CMD_CHILD_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -25,6 +26,13 @@ int kmt_run_go(struct kmt_run *r);
 bool kmt_run_over(struct kmt_run *r);
 /* End the command if it still runs, collect it, give the signals back; may be called again. */
 void kmt_run_done(struct kmt_run *r);
+/*
+ * While a file is opened, which on a fifo waits for whoever has its other end, a
+ * signal must end us: there is nothing yet to be tidied up. What was blocked before
+ * goes to kmt_run_deaf() again.
+ */
+void kmt_run_mortal(sigset_t *ret_before);
+void kmt_run_deaf(const sigset_t *before);
 /* What the command's end means for our exit status: its own, or 128 + signal. */
 int kmt_run_status(const struct kmt_run *r);
 

@@ -60,6 +60,19 @@ static int cannot_make(const char *path, int err)
 	return kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "cannot make '%s': %s", path, strerror(err));
 }
 
+/* What may be a fifo, whose reader has yet to come. */
+static int open_there(struct kmt_recorder *r)
+{
+	sigset_t before;
+	int err;
+
+	kmt_run_mortal(&before);
+	r->fd = open(r->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	err = errno;
+	kmt_run_deaf(&before);
+	return r->fd < 0 ? cannot_make(r->path, err) : 0;
+}
+
 int kmt_recorder_open(struct kmt_recorder *r, const char *path, bool force)
 {
 	/* a recording holds addresses of the kernel: nobody else's business */
@@ -71,9 +84,9 @@ int kmt_recorder_open(struct kmt_recorder *r, const char *path, bool force)
 		return open_stdout(r);
 	r->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 	r->is_new = r->fd >= 0;
-	if (r->fd < 0 && errno == EEXIST && force)
-		r->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-	return r->fd < 0 ? cannot_make(path, errno) : 0;
+	if (r->fd >= 0 || errno != EEXIST || !force)
+		return r->fd < 0 ? cannot_make(path, errno) : 0;
+	return open_there(r);
 }
 
 static void empty_file(const struct kmt_recorder *r)

@@ -209,11 +209,15 @@ static int open_error(int err)
 static int open_file(struct kmt_select *s, struct kmt_source_opts *opts)
 {
 	const struct kmt_source_ops *ops;
-	int err = kmt_source_for_file(s->from, &ops);
+	sigset_t before;
+	int err;
 
 	opts->path = s->from;
+	kmt_run_mortal(&before);
+	err = kmt_source_for_file(s->from, &ops);
 	if (!err)
 		err = ops->open(opts, &s->source);
+	kmt_run_deaf(&before);
 	if (!err && ops->facts)
 		s->facts = ops->facts(s->source);
 	return err ? kmt_cmd_fail(KMT_EXIT_INPUT, "%s", kmt_err_text()) : 0;

@@ -22,6 +22,7 @@
 #include "tracers/tracers.h"
 
 #define SEC 1000000000ull
+#define TAIL "10%"
 #define OFF(f) offsetof(struct kmt_ask, f)
 
 const struct kmt_option kmt_ask_options[] = {
@@ -58,22 +59,42 @@ const struct kmt_option kmt_ask_options[] = {
 
 void kmt_ask_init(struct kmt_ask *a, const char *by)
 {
-	*a = (struct kmt_ask){ .by = by, .format = "text", .limit = UINT64_MAX, .tail = "10%" };
+	*a = (struct kmt_ask){ .by = by, .format = "text", .limit = UINT64_MAX };
 	kmt_select_init(&a->select);
 }
 
 /* "10%" or "10" */
 static int parse_tail(struct kmt_view *v)
 {
+	const char *tail = v->ask->tail ? v->ask->tail : TAIL;
+	size_t len = strlen(tail);
 	char text[16];
-	size_t len = strlen(v->ask->tail);
 
-	if (len && v->ask->tail[len - 1] == '%')
+	if (len && tail[len - 1] == '%')
 		len--;
-	snprintf(text, sizeof(text), "%.*s", len < sizeof(text) ? (int)len : 0, v->ask->tail);
+	snprintf(text, sizeof(text), "%.*s", len < sizeof(text) ? (int)len : 0, tail);
 	if (kmt_parse_decimal(text, "--tail", &v->tail_percent) || v->tail_percent > 99)
 		return kmt_cmd_fail(KMT_EXIT_USAGE, "--tail must be a percentage from 0 to 99, not "
-				    "'%s'", v->ask->tail);
+				    "'%s'", tail);
+	return 0;
+}
+
+/* An option that one view alone understands would change nothing in another. */
+static int check_owners(const struct kmt_view *v)
+{
+	const struct kmt_ask *a = v->ask;
+	const struct { const char *option, *view; bool given; } owners[] = {
+		{ "inverted", "stacks", a->inverted },
+		{ "callers", "stacks", a->callers },
+		{ "callees", "stacks", a->callees },
+		{ "tail", "leaks", a->tail },
+		{ "vmlinux", "directory", a->vmlinux },
+	};
+
+	for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++)
+		if (owners[i].given && strcmp(owners[i].view, v->analysis->name))
+			return kmt_cmd_fail(KMT_EXIT_USAGE, "--%s belongs to the view %s, not to %s",
+					    owners[i].option, owners[i].view, v->analysis->name);
 	return 0;
 }
 
@@ -94,7 +115,7 @@ int kmt_view_init(struct kmt_view *v, const struct kmt_ask *a, const char *comma
 	if (a->inverted + !!a->callers + !!a->callees > 1)
 		return kmt_cmd_fail(KMT_EXIT_USAGE, "--inverted, --callers and --callees exclude each "
 				    "other");
-	return parse_tail(v);
+	return check_owners(v) ? KMT_EXIT_USAGE : parse_tail(v);
 }
 
 /* ---- the report ---- */

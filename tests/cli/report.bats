@@ -68,8 +68,47 @@ timed() {
 	refused 2 "report: unknown option '--nosuch'" report "$SAMPLE" --nosuch
 	refused 2 "unknown column 'nosuch'" report "$SAMPLE" site --sort nosuch
 	refused 2 "later than --since" report "$SAMPLE" --since 2s --until 2s
-	refused 2 "--tail must be" report "$SAMPLE" --tail 100%
-	refused 2 "exclude each other" report "$SAMPLE" --inverted --callers x
+	refused 2 "--tail must be" report "$SAMPLE" leaks --tail 100%
+	refused 2 "exclude each other" report "$SAMPLE" stacks --inverted --callers x
+}
+
+@test "an option of one view is refused with the others" {
+	for option in --inverted=stacks --callers=stacks --callees=stacks --tail=leaks \
+		--vmlinux=directory; do
+		name=${option%%=*} owner=${option#*=}
+		for view in $("$KMT" list --names views); do
+			[ "$view" != "$owner" ] || continue
+			value=5
+			[ "$name" != --inverted ] || value=--bytes
+			refused 2 "$name belongs to the view $owner, not to $view" \
+				report "$SAMPLE" "$view" "$name" "$value"
+		done
+	done
+	"$KMT" report "$SAMPLE" leaks --tail 5
+	"$KMT" report "$SAMPLE" stacks --callers x
+}
+
+# A fifo whose other end nobody has: ^C must end the wait.
+waits() {
+	run timeout -s INT -k 5 1 env --default-signal=INT "$KMT" "$@"
+	expect "status of '$*'" "$status" = 124
+}
+
+@test "a fifo that nobody else opens can be left with ^C" {
+	mkfifo "$(D in)" "$(D out)"
+	waits report "$(D in)"
+	waits trace --from "$(D in)"
+	waits stat --from "$(D in)"
+	waits diff "$SAMPLE" "$(D in)"
+	waits check --max-live 1M "$(D in)"
+	waits convert "$(D in)" -o "$(D new)"
+	[ ! -e "$(D new)" ] || fail "an output was made"
+	waits convert "$SAMPLE" -f -o "$(D out)"
+	# open, but its writer says nothing
+	exec 7<>"$(D in)"
+	waits convert "$(D in)" -o "$(D new)"
+	waits check --max-live 1M "$(D in)"
+	exec 7>&-
 }
 
 @test "what cannot be read: status 4, one line" {
