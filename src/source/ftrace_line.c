@@ -7,6 +7,7 @@
 #include "source/tp_fields.h"
 
 #define HASH_BITS	32
+#define PERCPU_FIRST	24	/* per-CPU pointers may be small: offsets into the first chunk */
 #define PREFIX_MAX	256	/* no prefix is longer: a bound for lines of nothing but colons */
 
 static enum kmt_ftrace_kind bad(struct kmt_ftrace_line *l, const char *why)
@@ -26,37 +27,49 @@ static struct kmt_word first_word(struct kmt_word w)
 
 /* ---- "key=value key=value" ---- */
 
-enum key { SITE, PTR, NAME, REQ, GIVEN, GFP, NODE, ACCOUNTED, N_KEYS };
+enum key {
+	SITE, PTR, NAME, REQ, GIVEN, GFP, NODE, ACCOUNTED,
+	N_SLAB_KEYS,
+	PAGE = N_SLAB_KEYS, PFN, ORDER, MIGRATE, SIZE, START, START_COLON, ADDR, FAILED,
+	N_KEYS
+};
 
-/* As in the kernel's TP_printk; the text has no other names for them. */
+/*
+ * As in the kernel's TP_printk, or (ADDR) with the option 'fields'. The further
+ * ones are none in the lines of slabs, where names of caches may hold anything.
+ */
 static const char *const keys[N_KEYS] = {
 	[SITE] = "call_site=", [PTR] = "ptr=", [NAME] = "name=", [REQ] = "bytes_req=",
 	[GIVEN] = "bytes_alloc=", [GFP] = "gfp_flags=", [NODE] = "node=",
 	[ACCOUNTED] = "accounted=",
+	[PAGE] = "page=", [PFN] = "pfn=", [ORDER] = "order=", [MIGRATE] = "migratetype=",
+	[SIZE] = "size=", [START] = "va_start=", [START_COLON] = "va_start: ", [ADDR] = "addr=",
+	[FAILED] = "failed=",
 };
 
-static enum key key_at(struct kmt_word w)
+/* n if there is none of the first n. */
+static unsigned key_at(struct kmt_word w, unsigned n)
 {
-	enum key k = 0;
+	unsigned k = 0;
 
-	while (k < N_KEYS && !kmt_word_starts(w, keys[k]))
+	while (k < n && !kmt_word_starts(w, keys[k]))
 		k++;
 	return k;
 }
 
 /* A value goes on up to the next key: names of caches and modules come with blanks. */
-static void split_values(struct kmt_word text, struct kmt_word v[N_KEYS])
+static void split_values(struct kmt_word text, unsigned n, struct kmt_word v[N_KEYS])
 {
 	struct kmt_word *open = NULL;
 
 	memset(v, 0, N_KEYS * sizeof(*v));
 	for (size_t i = 0; i < text.len; i++) {
-		enum key k;
+		unsigned k;
 
 		if (i && text.p[i - 1] != ' ' && text.p[i - 1] != '\t')
 			continue;
-		k = key_at(kmt_word_rest(text, i));
-		if (k == N_KEYS || v[k].p)
+		k = key_at(kmt_word_rest(text, i), n);
+		if (k == n || v[k].p)
 			continue;
 		if (open)
 			open->len = (size_t)(text.p + i - open->p);
@@ -106,6 +119,8 @@ static bool pointer(struct kmt_ftrace_line *l, struct kmt_word w)
 		return false;
 	l->is_hashed = (digits == 16 && l->ev.addr && !(l->ev.addr >> HASH_BITS)) ||
 		       (digits == 8 && l->ev.addr & 3);
+	if (l->ev.type == KMT_TYPE_PERCPU && !(l->ev.addr >> PERCPU_FIRST))
+		l->is_hashed = false;
 	return true;
 }
 
@@ -143,7 +158,7 @@ static enum kmt_ftrace_kind parse_event(struct kmt_ftrace_line *l, struct kmt_wo
 	struct kmt_event *ev = &l->ev;
 	struct kmt_word v[N_KEYS];
 
-	split_values(text, v);
+	split_values(text, N_SLAB_KEYS, v);
 	if (!v[SITE].p || !v[PTR].p)
 		return bad(l, "event without call_site or ptr");
 	if (!call_site(l, v[SITE]))
@@ -170,11 +185,108 @@ static enum kmt_ftrace_kind parse_event(struct kmt_ftrace_line *l, struct kmt_wo
 	return KMT_FTRACE_EVENT;
 }
 
+/* ---- the other layers ---- */
+
+/* What of these lines is a plain number. */
+static const struct {
+	uint8_t key, role;
+	const char *why;
+} numbers[] = {
+	{ GIVEN,	KMT_TP_ALLOC,	"bad bytes_alloc" },
+	{ PFN,		KMT_TP_PFN,	"bad pfn" },
+	{ ORDER,	KMT_TP_ORDER,	"bad order" },
+	{ MIGRATE,	KMT_TP_MIGRATE,	"bad migratetype" },
+	{ SIZE,		KMT_TP_REQ,	"bad size" },
+	{ START,	KMT_TP_PTR,	"bad va_start" },
+	{ START_COLON,	KMT_TP_PTR,	"bad va_start" },
+	{ ADDR,		KMT_TP_PTR,	"bad addr" },
+	{ FAILED,	KMT_TP_FAILED,	"bad failed" },
+};
+
+static const char *take_numbers(const struct kmt_word words[N_KEYS], struct kmt_tp_layout *t,
+				uint64_t v[KMT_TP_NAME])
+{
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		if (!words[numbers[i].key].p)
+			continue;
+		if (!number(words[numbers[i].key], &v[numbers[i].role]))
+			return numbers[i].why;
+		t->has[numbers[i].role] = true;
+	}
+	return NULL;
+}
+
+/* An address, where no number is: of per-CPU memory, or a struct page's. */
+static bool take_pointer(struct kmt_ftrace_line *l, struct kmt_word w, bool *ret_has, uint64_t *ret)
+{
+	if (!w.p)
+		return true;
+	l->ev.addr = 0;
+	*ret_has = true;
+	if (!pointer(l, w))
+		return false;
+	*ret = l->ev.addr;
+	return true;
+}
+
+/*
+ * A failure is told by page=NULL, and with it pfn=0. What libtraceevent prints
+ * for the page is no address: it does not know where the kernel has them.
+ */
+static const char *take_pages(struct kmt_ftrace_line *l, const struct kmt_word words[N_KEYS],
+			      struct kmt_tp_layout *t, uint64_t v[KMT_TP_NAME])
+{
+	if (!take_pointer(l, words[PAGE], &t->has[KMT_TP_PAGE], &v[KMT_TP_PAGE])) {
+		/* "(____ptrval____)": there is one */
+		if (!t->has[KMT_TP_PFN])
+			return "bad page";
+		v[KMT_TP_PAGE] = 1;
+	}
+	if (t->has[KMT_TP_PFN])
+		l->is_hashed = false;	/* the number does not depend on it */
+	if (t->has[KMT_TP_PAGE] && !v[KMT_TP_PAGE] && !v[KMT_TP_PFN])
+		v[KMT_TP_PFN] = UINT64_MAX;
+	return NULL;
+}
+
+/* Pages, per-CPU memory, vmalloc areas: what the numbers mean is in tp_fields.c. */
+static enum kmt_ftrace_kind parse_layer(struct kmt_ftrace_line *l, struct kmt_word text)
+{
+	struct kmt_tp_layout t = {
+		.op = l->ev.op, .type = l->ev.type, .no_address = l->is_failure,
+		.n_cpus = l->n_cpus,
+	};
+	struct kmt_word words[N_KEYS];
+	uint64_t v[KMT_TP_NAME] = { 0 };
+	const char *why;
+
+	split_values(text, N_KEYS, words);
+	why = take_numbers(words, &t, v);
+	if (!why && t.type == KMT_TYPE_PAGES)
+		why = take_pages(l, words, &t, v);
+	else if (!why && !take_pointer(l, words[PTR], &t.has[KMT_TP_PTR], &v[KMT_TP_PTR]))
+		why = "bad ptr";
+	if (!why && words[SITE].p && !call_site(l, words[SITE]))
+		why = "bad call_site";
+	if (!why && words[GFP].p && !kmt_ftrace_gfp_parse(first_word(words[GFP]), &l->gfp))
+		why = "bad gfp_flags";
+	v[KMT_TP_SITE] = l->ev.call_site;
+	v[KMT_TP_GFP] = l->gfp.bits;
+	t.has[KMT_TP_GFP] = words[GFP].p;
+	if (!why && !kmt_tp_is_complete(&t))
+		why = "event without a field that all of its kind have";
+	if (why)
+		return bad(l, why);
+	kmt_tp_fill(&t, v, &l->ev);
+	return KMT_FTRACE_EVENT;
+}
+
 /* ---- events ---- */
 
 /* The word before the colon; perf puts the subsystem, and may put a period, in front. */
 static bool event_name(struct kmt_word *body, struct kmt_word *ret)
 {
+	static const char *const systems[] = { "kmem:", "percpu:", "vmalloc:" };
 	struct kmt_word w = first_word(*body);
 	uint64_t period;
 
@@ -186,7 +298,10 @@ static bool event_name(struct kmt_word *body, struct kmt_word *ret)
 		return false;
 	*body = kmt_word_trim(kmt_word_rest(*body, w.len));
 	w.len--;
-	*ret = kmt_word_starts(w, "kmem:") ? kmt_word_rest(w, 5) : w;
+	*ret = w;
+	for (size_t i = 0; i < sizeof(systems) / sizeof(systems[0]); i++)
+		if (kmt_word_starts(w, systems[i]))
+			*ret = kmt_word_rest(w, strlen(systems[i]));
 	return true;
 }
 
@@ -197,8 +312,7 @@ static bool is_ours(struct kmt_ftrace_line *l, struct kmt_word body, struct kmt_
 	if (!event_name(&body, &name) ||
 	    !kmt_tp_kind(name.p, name.len, &l->ev.op, &l->ev.type))
 		return false;
-	if (l->ev.type > KMT_TYPE_CACHE)
-		return false;	/* the other layers are not read from text */
+	l->is_failure = kmt_word_is(name, "percpu_alloc_percpu_fail");
 	*ret_values = body;
 	return true;
 }
@@ -215,7 +329,7 @@ static enum kmt_ftrace_kind take_event(struct kmt_ftrace_line *l, struct kmt_wor
 	ev->cpu = l->pre.cpu;
 	ev->pid = l->pre.pid;
 	ev->tgid = l->pre.tgid;
-	return parse_event(l, values);
+	return ev->type > KMT_TYPE_CACHE ? parse_layer(l, values) : parse_event(l, values);
 }
 
 static enum kmt_ftrace_kind parse_arrow(struct kmt_ftrace_line *l, struct kmt_word w);
@@ -368,6 +482,27 @@ static void take_kernel(struct kmt_ftrace_line *l, struct kmt_word w)
 	}
 }
 
+/* "#P:2", "cpus=2", "# nrcpus online : 2" */
+static void take_cpus(struct kmt_ftrace_line *l, struct kmt_word w)
+{
+	static const char *const leads[] = { "#P:", "cpus=", "# nrcpus online : " };
+
+	for (size_t i = 0; i < sizeof(leads) / sizeof(leads[0]); i++) {
+		size_t len = strlen(leads[i]), n = 0;
+		const char *at = memmem(w.p, w.len, leads[i], len);
+		struct kmt_word rest;
+		uint64_t v;
+
+		if (!at)
+			continue;
+		rest = kmt_word_rest(w, (size_t)(at - w.p) + len);
+		while (n < rest.len && kmt_word_digit(rest.p[n]) < 10)
+			n++;
+		if (kmt_word_number((struct kmt_word){ rest.p, n }, 10, UINT16_MAX, &v))
+			l->n_cpus = (uint32_t)v;
+	}
+}
+
 /* "1596/29553   #P:2": what was written and is not in the text was overwritten. */
 static enum kmt_ftrace_kind parse_entries(struct kmt_ftrace_line *l, struct kmt_word w)
 {
@@ -395,6 +530,7 @@ static enum kmt_ftrace_kind parse_comment(struct kmt_ftrace_line *l, struct kmt_
 	const char *at;
 
 	take_kernel(l, w);
+	take_cpus(l, w);
 	if (kmt_word_starts(w, entries))
 		return parse_entries(l, kmt_word_rest(w, sizeof(entries) - 1));
 	at = kmt_word_starts(w, latency) ? memmem(w.p, w.len, us, sizeof(us) - 1) : NULL;
@@ -428,7 +564,7 @@ enum kmt_ftrace_kind kmt_ftrace_line_parse(struct kmt_ftrace_line *l, struct kmt
 	l->ev = (struct kmt_event){ .node = -1, .real_node = -1, .order = -1,
 				       .migratetype = -1 };
 	l->gfp = (struct kmt_ftrace_gfp){ 0 };
-	l->is_hashed = l->has_name = false;
+	l->is_hashed = l->has_name = l->is_failure = false;
 	l->frame_addr = 0;
 	if (!w.len) {
 		l->in_user_stack = false;
@@ -442,8 +578,10 @@ enum kmt_ftrace_kind kmt_ftrace_line_parse(struct kmt_ftrace_line *l, struct kmt
 		return KMT_FTRACE_NOTHING;
 	if (kmt_ftrace_lost_parse(w, &l->lost))
 		return KMT_FTRACE_LOST;
-	if (is_trace_cmd(w))
+	if (is_trace_cmd(w)) {
+		take_cpus(l, w);
 		return KMT_FTRACE_HEADER;
+	}
 	if (line.p[0] == ' ' || line.p[0] == '\t') {
 		enum kmt_ftrace_kind kind = parse_perf_frame(l, w);
 

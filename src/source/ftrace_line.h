@@ -4,6 +4,8 @@
  * 'trace-cmd report' or of 'perf script', from 2.6.31 on.
  *
  *	PREFIX: kmalloc: call_site=func+0x1c/0x90 [mod] ptr=00000000a7b07dcf ...
+ *	PREFIX: mm_page_alloc: page=000000005ab0d2f7 pfn=0x1ab0b4 order=0 ...
+ *	PREFIX: alloc_vmap_area: va_start: 18446683600616505344 size=20480 ...
  *	PREFIX: <stack trace>		or	PREFIX: kernel_stack: <stack trace >
  *	 => func			or	=> func (ffffffff81649f33)
  *	<TAB>ffffffff81649f33 func+0x1c ([kernel.kallsyms])
@@ -44,10 +46,12 @@ struct kmt_ftrace_line {
 	struct kmt_ftrace_gfp gfp;
 	bool is_hashed;				/* EVENT: ev.addr is no address but %p's hash of it */
 	bool has_name;				/* 'name' is filled in: EVENT's call site, a frame */
+	bool is_failure;			/* EVENT: of a failure alone, without an address */
 	uint64_t frame_addr;			/* FRAME, STACK: 0 not printed */
 	struct kmt_symbol_text name;
 	/* kept from line to line */
 	char kernel[72];			/* release, if a header named it */
+	uint32_t n_cpus;			/* if a header said it, else 0 */
 	bool in_user_stack;			/* its frames are none of the kernel's */
 	char call_site_name[KMT_SYMBOL_TEXT + 80];
 	char comm[KMT_FTRACE_COMM];

@@ -6,7 +6,8 @@
  *
  *   line ──► event ──► queue, until its stack came ──► filter ──► sink
  *
- * The queue is there only where stacks are wanted.
+ * The queue is there only where stacks are wanted, or events whose call site is
+ * nowhere else: pages, vmalloc areas, frees of per-CPU memory.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,14 +17,18 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "source/caller.h"
 #include "source/cpu_queue.h"
 #include "source/ftrace_frames.h"
 #include "source/ftrace_gfp.h"
 #include "source/ftrace_line.h"
 #include "source/legacy_filter.h"
 #include "source/lines.h"
+#include "source/pages.h"
 #include "source/source.h"
 #include "symbol/gfp.h"
+#include "symbol/symbols.h"
+#include "tracers/tracers.h"
 
 #define BATCH		4096	/* lines looked at in one poll() */
 #define QUEUE		64	/* events that can wait: kmt_cpu_queue's with stacks */
@@ -51,7 +56,9 @@ struct waiting {
 struct ftrace {
 	struct kmt_source base;
 	bool is_ours;			/* a line of such a text was found */
-	bool stacks;
+	bool stacks;			/* they are read */
+	bool stacks_asked;		/* and handed on */
+	bool stack_seen;
 	bool is_hashed, is_old_gfp, is_named_gfp;
 	uint64_t held_back;		/* bad lines before anything was ours */
 	uint64_t lost[KMT_LOSS_MAX];
@@ -60,11 +67,14 @@ struct ftrace {
 	struct kmt_lines lines;
 	struct kmt_ftrace_line line;
 	struct kmt_legacy_filter filter;
+	struct kmt_pages *pages;	/* NULL: user pages pass too */
+	uint64_t n_user_pages;		/* and their frees: left out */
 	struct kmt_facts facts;
 	struct kmt_gfp_names *gfp_names, *gfp_names_old;
 	/* with stacks */
 	struct kmt_ftrace_frames frames;
 	struct kmt_cpu_queue queue;
+	struct kmt_caller caller;
 	struct waiting *waiting;	/* one for each node of the queue */
 	uint64_t stack_ctx;		/* whose frames come now */
 	bool in_stack;
@@ -108,6 +118,7 @@ static int init_stacks(struct ftrace *f, const struct kmt_symbols *symbols)
 	if (err)
 		return err;
 	f->facts.symbols = f->frames.symbols;
+	kmt_caller_init(&f->caller, f->frames.symbols);
 	f->waiting = calloc(f->queue.cap, sizeof(*f->waiting));
 	f->stacks = true;
 	return f->waiting ? 0 : kmt_err(-ENOMEM, "out of memory for stacks");
@@ -123,11 +134,15 @@ static void ftrace_close(struct kmt_source *src)
 	kmt_legacy_filter_done(&f->filter);
 	kmt_ftrace_frames_done(&f->frames);
 	kmt_cpu_queue_done(&f->queue);
+	kmt_caller_done(&f->caller);
+	kmt_pages_free(f->pages);
 	kmt_gfp_names_free(f->gfp_names);
 	kmt_gfp_names_free(f->gfp_names_old);
 	free(f->waiting);
 	free(f);
 }
+
+#define FROM_STACKS (KMT_TRACER_BIT(page) | KMT_TRACER_BIT(percpu) | KMT_TRACER_BIT(vmalloc))
 
 static int ftrace_open(const struct kmt_source_opts *opts, struct kmt_source **ret)
 {
@@ -144,7 +159,10 @@ static int ftrace_open(const struct kmt_source_opts *opts, struct kmt_source **r
 		err = kmt_ftrace_gfp_names(false, &f->gfp_names);
 	if (!err)
 		err = kmt_ftrace_gfp_names(true, &f->gfp_names_old);
-	if (!err && opts->want_stacks)
+	if (!err && !opts->user_pages && (opts->tracers & KMT_TRACER_BIT(page)))
+		err = kmt_pages_new(false, &f->pages);
+	f->stacks_asked = opts->want_stacks;
+	if (!err && (opts->want_stacks || (opts->tracers & FROM_STACKS)))
 		err = init_stacks(f, opts->symbols);
 	if (!err)
 		err = kmt_lines_open(&f->lines, opts->path);
@@ -170,12 +188,43 @@ static int pass_lost(struct ftrace *f, const struct kmt_sink *sink, const struct
 /* 1: an event was handed on; 0: the filter has it; negative: the sink's error. */
 static int pass_event(struct ftrace *f, const struct kmt_sink *sink, const struct kmt_event *ev)
 {
-	int err = kmt_legacy_filter_event(&f->filter, ev);
+	int err;
 
+	if (f->pages && ev->type == KMT_TYPE_PAGES && !kmt_pages_pass(f->pages, ev)) {
+		f->n_user_pages++;
+		return 0;
+	}
+	err = kmt_legacy_filter_event(&f->filter, ev);
 	if (err <= 0)
 		return err;
 	err = sink->event ? sink->event(sink->ctx, ev) : 0;
 	return err ? err : 1;
+}
+
+static bool has_site(const struct kmt_event *ev)
+{
+	return ev->type <= KMT_TYPE_CACHE || ev->call_site || ev->call_site_name;
+}
+
+/* Out of the stack, by name as those that are printed in an event's own line. */
+static void find_caller(struct ftrace *f, struct kmt_event *ev, struct waiting *w)
+{
+	struct kmt_symbol_text t = { 0 };
+	struct kmt_symbol sym;
+
+	if (has_site(ev))
+		return;
+	kmt_caller_fill(&f->caller, ev);
+	if (!ev->call_site || !kmt_symbols_find_ret(f->frames.symbols, ev->call_site, &sym))
+		return;
+	snprintf(t.func, sizeof(t.func), "%s", sym.name);
+	snprintf(t.module, sizeof(t.module), "%s", sym.module ? sym.module : "");
+	t.has_off = !sym.no_start;
+	t.off = t.has_off ? ev->call_site - sym.start : 0;
+	if (!kmt_symbol_text_print(&t, w->call_site_name, sizeof(w->call_site_name)))
+		return;
+	ev->call_site = kmt_symbol_text_address(&t, f->line.symbols);
+	ev->call_site_name = w->call_site_name;
 }
 
 /* The oldest of the queue. */
@@ -189,6 +238,9 @@ static int pass_head(struct ftrace *f, const struct kmt_sink *sink)
 		f->queue.lost_stacks++;
 	if (node->kind == KMT_NODE_EVENT) {
 		node->ev.cache = w->cache[0] ? w->cache : NULL;
+		find_caller(f, &node->ev, w);
+		if (!f->stacks_asked)
+			node->ev.n_ips = 0;
 		err = pass_event(f, sink, &node->ev);
 	} else {
 		const struct kmt_lost lost = {
@@ -245,6 +297,7 @@ static void end_stack(struct ftrace *f)
 	struct kmt_node *node = f->n_ips ? kmt_cpu_queue_awaiting(&f->queue, f->stack_ctx) : NULL;
 	size_t skip;
 
+	f->stack_seen |= f->n_ips > 0;
 	if (node) {
 		skip = frames_to_skip(f, &f->waiting[node - f->queue.node]);
 		kmt_cpu_queue_stack(&f->queue, f->stack_ctx, f->ips + skip, f->n_ips - skip);
@@ -303,7 +356,10 @@ static int push_event(struct ftrace *f)
 	w->site_addr = 0;
 	if (f->line.has_name)
 		err = kmt_ftrace_frames_address(&f->frames, &f->line.name, 0, &w->site_addr);
-	kmt_cpu_queue_await(&f->queue, context(&f->line.pre));
+	if (f->stacks_asked || !has_site(&node->ev))
+		kmt_cpu_queue_await(&f->queue, context(&f->line.pre));
+	else
+		kmt_cpu_queue_other(&f->queue, context(&f->line.pre));
 	begin_stack(f, context(&f->line.pre));	/* perf has no line that says so */
 	return err == -ENOSPC ? 0 : err;
 }
@@ -477,9 +533,11 @@ static void ftrace_quality(struct kmt_source *src, struct kmt_quality *q)
 	for (unsigned i = 0; i < KMT_LOSS_MAX; i++)
 		q->lost[i] = f->lost[i];
 	q->lost[KMT_LOSS_OBJECTS] += f->filter.untracked;
-	q->lost[KMT_LOSS_STACKS] += f->queue.lost_stacks;
+	/* a text without stacks has lost none, unless that is what was asked for */
+	if (f->stacks_asked || f->stack_seen)
+		q->lost[KMT_LOSS_STACKS] += f->queue.lost_stacks;
 	q->lost_unknown = f->lost_unknown;
-	q->filtered = f->filter.rejected;
+	q->filtered = f->filter.rejected + f->n_user_pages;
 	q->hashed_addresses = f->is_hashed;
 	snprintf(q->kernel, sizeof(q->kernel), "%s", f->line.kernel);
 	snprintf(q->first_bad, sizeof(q->first_bad), "%s", f->first_bad);

@@ -15,6 +15,7 @@ int kmt_legacy_filter_init(struct kmt_legacy_filter *lf, const struct kmt_filter
 {
 	*lf = (struct kmt_legacy_filter){ .symbols = symbols };
 	kmt_addrset_init(&lf->passed, MAX_ADDRESSES);
+	kmt_frames_init(&lf->frames, MAX_ADDRESSES);
 	if (!f || kmt_filter_empty(f))
 		return 0;
 	if (f->n_tgid || f->cgroup || f->follow)
@@ -27,6 +28,7 @@ int kmt_legacy_filter_init(struct kmt_legacy_filter *lf, const struct kmt_filter
 void kmt_legacy_filter_done(struct kmt_legacy_filter *lf)
 {
 	kmt_addrset_done(&lf->passed);
+	kmt_frames_done(&lf->frames);
 }
 
 /* Function and module of a call site; "func+0x1c [module]" is taken apart. */
@@ -88,19 +90,36 @@ static bool alloc_passes(const struct kmt_legacy_filter *lf, const struct kmt_ev
 	return task_passes(f, ev) && site_passes(lf, ev);
 }
 
+static bool forget(struct kmt_legacy_filter *lf, const struct kmt_event *ev)
+{
+	if (!ev->addr)
+		return false;
+	if (ev->type == KMT_TYPE_PAGES)
+		return kmt_frames_del(&lf->frames, ev);
+	return kmt_addrset_del(&lf->passed, kmt_event_key(ev));
+}
+
+static int remember(struct kmt_legacy_filter *lf, const struct kmt_event *ev)
+{
+	if (!ev->addr)
+		return 0;
+	if (ev->type == KMT_TYPE_PAGES)
+		return kmt_frames_add(&lf->frames, ev);
+	return kmt_addrset_add(&lf->passed, kmt_event_key(ev));
+}
+
 static int decide(struct kmt_legacy_filter *lf, const struct kmt_event *ev)
 {
 	int err;
 
 	if (ev->op == KMT_OP_FREE)
-		return ev->addr && kmt_addrset_del(&lf->passed, ev->addr);
+		return forget(lf, ev);
 	if (!alloc_passes(lf, ev)) {
 		/* whoever had this address is gone, though no free was seen */
-		if (ev->addr)
-			kmt_addrset_del(&lf->passed, ev->addr);
+		forget(lf, ev);
 		return 0;
 	}
-	err = ev->addr ? kmt_addrset_add(&lf->passed, ev->addr) : 0;
+	err = remember(lf, ev);
 	if (err == -ENOSPC)
 		lf->untracked++;
 	else if (err < 0)

@@ -7,6 +7,7 @@
 #include "core/event.h"
 #include "core/filter.h"
 #include "source/addrset.h"
+#include "source/pages.h"
 
 struct kmt_symbols;
 
@@ -18,7 +19,8 @@ struct kmt_symbols;
 struct kmt_legacy_filter {
 	const struct kmt_filter *f;	/* NULL: everything passes */
 	const struct kmt_symbols *symbols;
-	struct kmt_addrset passed;
+	struct kmt_addrset passed;	/* live objects, by kmt_event_key() */
+	struct kmt_frames frames;	/* live pages, frame by frame */
 	uint64_t rejected;
 	uint64_t untracked;		/* passed with the set full: their frees will not */
 };

@@ -286,6 +286,35 @@ static void finish_vmalloc(const uint64_t *v, struct kmt_event *ev)
 		ev->addr = 0;
 }
 
+bool kmt_tp_is_complete(const struct kmt_tp_layout *l)
+{
+	for (unsigned role = 0; role < KMT_TP_ROLE_MAX; role++)
+		if (is_needed(l, role) && !l->has[role])
+			return false;
+	return true;
+}
+
+void kmt_tp_fill(const struct kmt_tp_layout *l, const uint64_t v[KMT_TP_NAME],
+		 struct kmt_event *ev)
+{
+	ev->op = l->op;
+	ev->type = l->type;
+	ev->call_site = v[KMT_TP_SITE];
+	ev->addr = v[KMT_TP_PTR];
+	ev->bytes_req = v[KMT_TP_REQ];
+	ev->bytes_alloc = v[KMT_TP_ALLOC];
+	ev->gfp = v[KMT_TP_GFP];
+	ev->node = l->has[KMT_TP_NODE] ? (int16_t)v[KMT_TP_NODE] : -1;
+	ev->order = ev->migratetype = -1;
+	ev->cache = NULL;
+	if (l->type == KMT_TYPE_PAGES)
+		finish_pages(l, v, ev);
+	else if (l->type == KMT_TYPE_PERCPU)
+		finish_percpu(l, ev);
+	else if (l->type == KMT_TYPE_VMALLOC)
+		finish_vmalloc(v, ev);
+}
+
 int kmt_tp_decode(const struct kmt_tp_layout *l, const void *data, size_t len,
 		  struct kmt_event *ev)
 {
@@ -298,22 +327,8 @@ int kmt_tp_decode(const struct kmt_tp_layout *l, const void *data, size_t len,
 			return kmt_err(-EBADMSG, "a record of %zu bytes is too short", len);
 		v[i] = kmt_tp_number(&l->field[i], l->swap, data, len);
 	}
-	ev->op = l->op;
-	ev->type = l->type;
-	ev->call_site = v[KMT_TP_SITE];
-	ev->addr = v[KMT_TP_PTR];
-	ev->bytes_req = v[KMT_TP_REQ];
-	ev->bytes_alloc = v[KMT_TP_ALLOC];
-	ev->gfp = v[KMT_TP_GFP];
-	ev->node = l->has[KMT_TP_NODE] ? (int16_t)v[KMT_TP_NODE] : -1;
-	ev->order = ev->migratetype = -1;
-	ev->cache = l->has[KMT_TP_NAME] ?
-		    get_string(&l->field[KMT_TP_NAME], l->swap, data, len) : NULL;
-	if (l->type == KMT_TYPE_PAGES)
-		finish_pages(l, v, ev);
-	else if (l->type == KMT_TYPE_PERCPU)
-		finish_percpu(l, ev);
-	else if (l->type == KMT_TYPE_VMALLOC)
-		finish_vmalloc(v, ev);
+	kmt_tp_fill(l, v, ev);
+	if (l->has[KMT_TP_NAME])
+		ev->cache = get_string(&l->field[KMT_TP_NAME], l->swap, data, len);
 	return 0;
 }

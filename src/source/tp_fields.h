@@ -87,6 +87,14 @@ int kmt_tp_bind(const char *event, const struct kmt_tp_field *fields, size_t n,
  */
 int kmt_tp_decode(const struct kmt_tp_layout *l, const void *data, size_t len,
 		  struct kmt_event *ev);
+/*
+ * The same out of the numbers of a record, by role, however they were read;
+ * of the layout all but the offsets counts. 'cache' becomes NULL.
+ */
+void kmt_tp_fill(const struct kmt_tp_layout *l, const uint64_t v[KMT_TP_NAME],
+		 struct kmt_event *ev);
+/* Has the layout every field that an event of its kind must have? */
+bool kmt_tp_is_complete(const struct kmt_tp_layout *l);
 
 /* One number of a record (1, 2, 4 or 8 bytes); 0 where the record is too short. */
 uint64_t kmt_tp_number(const struct kmt_tp_field *f, bool swap, const void *data, size_t len);

@@ -1,29 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#include "base/buf.h"
-#include "base/err.h"
-#include "source/ftrace_line.h"
-#include "source/source.h"
-#include "symbol/gfp.h"
-#include "symbol/symbols.h"
-
-extern const struct kmt_source_ops kmt_source_ftrace_text;
-
-static enum kmt_ftrace_kind parse(struct kmt_ftrace_line *l, const char *text)
-{
-	return kmt_ftrace_line_parse(l, (struct kmt_word){ text, strlen(text) });
-}
+#include "ftrace.h"
 
 /*
  * Lines as TP_printk of the named kernel makes them. Expected values were read
@@ -156,26 +132,6 @@ static const struct want events[] = {
 	  F, K, 77, "a 1 1.000000: b", 2, 100000001000, "f+0x1", 0xffff880036c4e800, 0, 0, NULL, -1,
 	  NULL, false },
 };
-
-static void assert_str(const char *got, const char *want)
-{
-	if (!got || !want)
-		assert_ptr_equal(got, want);
-	else
-		assert_string_equal(got, want);
-}
-
-static void assert_gfp(const struct kmt_ftrace_line *l, const char *want)
-{
-	struct kmt_gfp_names *names = NULL;
-	struct kmt_buf b = { 0 };
-
-	assert_int_equal(kmt_ftrace_gfp_names(l->gfp.is_old, &names), 0);
-	kmt_gfp_print(l->gfp.is_named ? names : NULL, l->ev.gfp, &b);
-	assert_string_equal(kmt_buf_str(&b), want);
-	kmt_gfp_names_free(names);
-	kmt_buf_done(&b);
-}
 
 static void assert_event(const struct kmt_ftrace_line *l, const struct want *w)
 {
@@ -426,89 +382,6 @@ static void gfp_names(void **state)
 
 /* ---- the source ---- */
 
-struct capture {
-	struct kmt_buf text;
-	const struct kmt_filter *filter;
-	bool stacks;
-	uint64_t events, lost[KMT_LOSS_MAX];
-	struct kmt_quality q;
-	const struct kmt_facts *facts;
-};
-
-static int on_event(void *ctx, const struct kmt_event *ev)
-{
-	struct capture *c = ctx;
-
-	c->events++;
-	kmt_buf_printf(&c->text, "%c%llx", ev->op == KMT_OP_ALLOC ? '+' : '-',
-		       (unsigned long long)ev->addr);
-	for (uint32_t i = 0; i < ev->n_ips; i++) {
-		kmt_buf_puts(&c->text, "<");
-		kmt_symbols_print(c->facts->symbols, ev->ips[i], true, &c->text);
-	}
-	kmt_buf_puts(&c->text, " ");
-	return 0;
-}
-
-static int on_lost(void *ctx, const struct kmt_lost *lost)
-{
-	struct capture *c = ctx;
-
-	c->lost[lost->reason] += lost->events;
-	kmt_buf_printf(&c->text, "!%llu ", (unsigned long long)lost->events);
-	return 0;
-}
-
-static int text_fd(const char *text, size_t len)
-{
-	int fd = memfd_create("ftrace", 0);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text, len), len);
-	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-	return fd;
-}
-
-static int run_path(const char *path, struct capture *c)
-{
-	const struct kmt_source_opts opts = {
-		.path = path, .filter = c->filter, .want_stacks = c->stacks,
-	};
-	const struct kmt_sink sink = { .event = on_event, .lost = on_lost, .ctx = c };
-	struct kmt_source *src;
-	int n = kmt_source_ftrace_text.open(&opts, &src), sum = 0;
-
-	if (n)
-		return n;
-	c->facts = kmt_source_ftrace_text.facts(src);
-	while ((n = kmt_source_ftrace_text.poll(src, &sink, 1000)) >= 0)
-		sum += n;
-	assert_int_equal(sum, c->events);
-	kmt_source_ftrace_text.quality(src, &c->q);
-	assert_string_equal(c->q.source, "ftrace");
-	for (int i = 0; i < KMT_LOSS_MAX; i++)
-		if (i != KMT_LOSS_STACKS)
-			assert_int_equal(c->q.lost[i], c->lost[i]);
-	kmt_source_ftrace_text.close(src);
-	return n;
-}
-
-static int run_text_len(const char *text, size_t len, struct capture *c)
-{
-	int fd = text_fd(text, len), err;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	err = run_path(path, c);
-	close(fd);
-	return err;
-}
-
-static int run_text(const char *text, struct capture *c)
-{
-	return run_text_len(text, strlen(text), c);
-}
-
 static void assert_run(const char *text, bool stacks, const char *want)
 {
 	struct capture c = { .stacks = stacks };
@@ -517,11 +390,6 @@ static void assert_run(const char *text, bool stacks, const char *want)
 	assert_string_equal(kmt_buf_str(&c.text), want);
 	kmt_buf_done(&c.text);
 }
-
-#define ALLOC(who, t, site, ptr) who " " t ": kmalloc: call_site=" site " ptr=" ptr \
-	" bytes_req=8 bytes_alloc=8 gfp_flags=GFP_KERNEL node=-1\n"
-#define FREE(who, t, site, ptr) who " " t ": kfree: call_site=" site " ptr=" ptr "\n"
-#define STACK(who, t) who " " t ": <stack trace>\n"
 
 static void stacks_find_their_events(void **state)
 {
