@@ -52,6 +52,8 @@ int main(int argc, char **argv)
 	setlocale(LC_CTYPE, "");
 	/* a reader that went away is an error of the write, not the end of the process */
 	signal(SIGPIPE, SIG_IGN);
+	/* and so is a limit on the size of files (ulimit -f) */
+	signal(SIGXFSZ, SIG_IGN);
 	if (argc < 2)
 		return kmt_cmd_fail(KMT_EXIT_USAGE, "no command given (see 'kmemtrace help')");
 	cmd = kmt_command_find(spelled(argv[1]));

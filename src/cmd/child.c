@@ -30,6 +30,7 @@ static void __attribute__((noreturn)) become(char **argv, int go, int back)
 	signal_set(&set);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
 	if (read(go, &c, 1) != 1)
 		_exit(127);
 	execvp(argv[0], argv);

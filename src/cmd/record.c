@@ -221,6 +221,11 @@ static int finish(struct record_run *run, int err, int status)
 
 	if (err == -EPIPE && !strcmp(run->o->output, "-"))
 		return status;	/* its reader went away */
+	if (err == -EFBIG && !run->recorder.writer) {
+		run->recorder.has_begun = false;	/* nothing in it that could be read */
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "--max-size is too small: the kernel's symbols "
+				    "alone take more");
+	}
 	if (err && err != -EFBIG)
 		return kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "%s", kmt_err_text());
 	if (err)

@@ -7,6 +7,7 @@
 
 #include "analysis/analysis.h"
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/fmt.h"
 #include "cmd/child.h"
 #include "cmd/cmd.h"
@@ -113,11 +114,14 @@ static int trace_live(const struct stat_opts *o, struct kmt_view *v, struct kmt_
 	struct kmt_watch w = { .view = v, .run = child, .interval_ns = o->interval_ns };
 	int status = 0, err = kmt_watch_live(&w, argv, &status);
 
-	if (!err)
-		err = keep_books(o, v, r, own_argv);
+	if (err == -ECANCELED)
+		return status;
+	/* a file that cannot be written is no reason to keep the answer back */
+	if (!err && keep_books(o, v, r, own_argv))
+		status = kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "%s", kmt_err_text());
 	if (!err)
 		err = kmt_view_print(v, o->interval_ns ? kmt_watch_now_ns() - w.mark_ns : 0);
-	return err == -ECANCELED ? status : kmt_view_finish(v, err, status);
+	return kmt_view_finish(v, err, status);
 }
 
 static int run_stat(struct stat_opts *o, char **argv, char **own_argv)

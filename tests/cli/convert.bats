@@ -167,3 +167,16 @@ says() {
 	expect status "$status" = 0
 	expect size "$(stat -c %s a.kmt)" -le 65536
 }
+
+@test "a limit on the size of files is told, and is not the end by a signal" {
+	local i
+
+	for ((i = 0; i < 20000; i++)); do
+		echo "type_id 0 call_site $((4096 + i * 7919 % 65536)) ptr $((1048576 + i * 64))" \
+			"bytes_req $((i * 31 % 64)) bytes_alloc 64 gfp_flags 208 node -1"
+	done >"$BATS_TEST_TMPDIR/many"
+	run --separate-stderr bash -c 'ulimit -f 8; "$0" convert "$1" -o "$2"' "$KMT" \
+		"$BATS_TEST_TMPDIR/many" "$BATS_TEST_TMPDIR/cut.kmt"
+	expect status "$status" = 3
+	[[ $stderr == *"File too large"* ]] || fail "said '$stderr'"
+}

@@ -5,6 +5,7 @@
 # amounts: N of S bytes are N allocations of S + 48 bytes at load_msg().
 
 load lib.bash
+bats_require_minimum_version 1.5.0
 
 setup_file() { live_setup_file; }
 setup() { live_setup; need_bpf; SITE=$(msg_site); K=$D/a.kmt; }
@@ -351,4 +352,24 @@ small_disk() {
 	local status=0
 	script -qec "'$KMT' record -o - --for 1s" /dev/null >"$D/terminal" </dev/null || status=$?
 	expect "exit status" "$status" = 2
+}
+
+@test "a file that may not grow: status 3, one line, no death by a signal" {
+	run --separate-stderr bash -c 'ulimit -f 300; "$0" record -o "$1" --for 1s' "$KMT" "$K"
+	expect "exit status" "$status" = 3
+	[[ $stderr == *"File too large"* ]] || fail "said '$stderr'"
+}
+
+@test "--max-size that the symbols alone exceed: refused, and no file" {
+	run --separate-stderr "$KMT" record --max-size 64K -o "$K" --for 1s
+	expect "exit status" "$status" = 2
+	[[ $stderr == *"--max-size is too small"* ]] || fail "said '$stderr'"
+	[ ! -e "$K" ] || fail "a file was left"
+}
+
+@test "stat -o on a full disk: the report all the same" {
+	run --separate-stderr "$KMT" stat --force -o /dev/full --for 1s --format json
+	expect "exit status" "$status" = 3
+	[[ $stderr == *"No space left"* ]] || fail "said '$stderr'"
+	expect view "$(jq -r .view <<<"$output")" = site,cache
 }
