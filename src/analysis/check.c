@@ -156,16 +156,16 @@ static bool value_of(const struct run *run, const struct limit *l, int64_t *ret)
 
 /* ---- the answer ---- */
 
-static void put_value(struct kmt_buf *b, enum kmt_unit unit, int64_t v)
+static void put_value(struct kmt_buf *b, enum kmt_unit unit, int64_t v, bool exact)
 {
 	char t[KMT_FMT_LEN];
 
 	switch (unit) {
 	case KMT_UNIT_BYTES:
-		kmt_buf_puts(b, kmt_fmt_bytes(t, v, false));
+		kmt_buf_puts(b, kmt_fmt_bytes(t, v, exact));
 		break;
 	case KMT_UNIT_BYTES_PER_S:
-		kmt_buf_printf(b, "%s/s", kmt_fmt_bytes(t, v, false));
+		kmt_buf_printf(b, "%s/s", kmt_fmt_bytes(t, v, exact));
 		break;
 	case KMT_UNIT_PERCENT:
 		kmt_buf_printf(b, "%s%%", kmt_fmt_percent(t, (double)v / 1000));
@@ -182,11 +182,11 @@ static const char *unit_name(enum kmt_unit unit)
 	       unit == KMT_UNIT_PERCENT ? "percent/1000" : "count";
 }
 
-static int set_text(struct kmt_cell *cell, enum kmt_unit unit, int64_t v)
+static int set_text(struct kmt_cell *cell, enum kmt_unit unit, int64_t v, bool exact)
 {
 	_cleanup_buf_ struct kmt_buf b = { 0 };
 
-	put_value(&b, unit, v);
+	put_value(&b, unit, v, exact);
 	return b.error ? kmt_err(b.error, "out of memory") : kmt_cell_text(cell, kmt_buf_str(&b));
 }
 
@@ -199,13 +199,20 @@ static int fill_row(struct kmt_report *r, const struct limit *l, bool known, int
 	if (!row || kmt_cell_text(&row->cells[COL_CHECK], l->title) ||
 	    kmt_cell_text(&row->cells[COL_VERDICT], verdict) ||
 	    kmt_cell_text(&row->cells[COL_UNIT], unit_name(l->unit)) ||
-	    set_text(&row->cells[COL_MAX], l->unit, max))
+	    set_text(&row->cells[COL_MAX], l->unit, max, false))
 		return -ENOMEM;
 	kmt_cell_int(&row->cells[COL_LIMIT], max);
 	if (!known)
 		return 0;
 	kmt_cell_int(&row->cells[COL_VALUE], value);
-	return set_text(&row->cells[COL_IS], l->unit, value);
+	if (set_text(&row->cells[COL_IS], l->unit, value, false))
+		return -ENOMEM;
+	if (value == max || strcmp(row->cells[COL_IS].text, row->cells[COL_MAX].text))
+		return 0;
+	/* "50 KiB is more than 50.0 KiB" says nothing */
+	if (set_text(&row->cells[COL_MAX], l->unit, max, true))
+		return -ENOMEM;
+	return set_text(&row->cells[COL_IS], l->unit, value, true);
 }
 
 /* Who is to blame: the largest rows of the column that the limit is about. */
@@ -238,7 +245,7 @@ static int blame(struct kmt_report *r, const struct run *run, const struct limit
 		kmt_buf_escape(&b, sites->rows[best].cells[name].text ?
 			       sites->rows[best].cells[name].text : "?", 128);
 		kmt_buf_puts(&b, " ");
-		put_value(&b, sites->columns[c].unit, sites->rows[best].cells[c].i);
+		put_value(&b, sites->columns[c].unit, sites->rows[best].cells[c].i, false);
 	}
 	if (b.error)
 		return kmt_err(b.error, "out of memory");

@@ -13,7 +13,7 @@
 #include "report/report.h"
 
 struct diff_opts {
-	const char *by, *sort, *columns, *format, *tracer;
+	const char *by, *sort, *columns, *format, *tracer, *kallsyms;
 	struct kmt_strlist filters;
 	uint64_t limit;
 	bool bytes, no_header, strict;
@@ -40,6 +40,8 @@ static const struct kmt_option diff_options[] = {
 	  "text, json, csv or ndjson (default: text)", 0, 0, NULL },
 	{ "no-header", 0, KMT_OPT_FLAG, OFF(no_header), NULL, "no header line in text and CSV",
 	  0, 0, NULL },
+	{ "kallsyms", 0, KMT_OPT_STRING, OFF(kallsyms), "FILE",
+	  "kernel symbols of both (default: each recording's own)", 0, 0, NULL },
 	{ "strict", 0, KMT_OPT_FLAG, OFF(strict), NULL, "exit with 5 when either lacks data",
 	  0, 0, NULL },
 	{ 0 }
@@ -75,6 +77,7 @@ static int side_init(struct side *s, const struct diff_opts *o, size_t kind, con
 	s->ask.select.from = file;
 	s->ask.select.strict = o->strict;
 	s->ask.select.tracer = o->tracer;
+	s->ask.select.kallsyms = o->kallsyms;
 	s->ask.limit = 0;
 	s->ask.format = o->format;
 	s->ask.bytes = o->bytes;

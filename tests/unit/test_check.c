@@ -71,10 +71,11 @@ static void limits_and_verdicts(void **state)
 	check(KMT_LIMIT_surviving, "7M", "ok", "surviving 7.0 MiB is within 7.0 MiB "
 	      "(--max-surviving)");
 	check(KMT_LIMIT_surviving, "7340031", "broken",
-	      "surviving 7.0 MiB is more than 7.0 MiB (--max-surviving)");
+	      "surviving 7340032 is more than 7340031 (--max-surviving)");
 	check(KMT_LIMIT_live, "8M", "ok", "live 7.0 MiB is within 8.0 MiB (--max-live)");
 	check(KMT_LIMIT_growth, "10K/s", "broken",
 	      "growth 10.0 KiB/s is more than 10 KiB/s (--max-growth)");
+	check(KMT_LIMIT_growth, "10242", "ok", "growth 10241/s is within 10242/s (--max-growth)");
 	check(KMT_LIMIT_growth, "10241", "ok",
 	      "growth 10.0 KiB/s is within 10.0 KiB/s (--max-growth)");
 	check(KMT_LIMIT_waste, "12.5%", "ok", "waste 12.5% is within 12.5% (--max-waste)");
