@@ -11,9 +11,11 @@
 #include "cmd/live.h"
 #include "cmd/output.h"
 #include "cmd/select.h"
+#include "core/only.h"
 #include "eventfmt/eventfmt.h"
 #include "symbol/gfp.h"
 #include "symbol/nodes.h"
+#include "tracers/tracers.h"
 
 #define FLUSH_BYTES (256u << 10)
 
@@ -218,7 +220,11 @@ static void find_names(struct trace_run *run)
 static int run_trace(struct trace_opts *o, char **argv)
 {
 	struct trace_run run = { .o = o, .child = KMT_RUN_NONE };
-	const struct kmt_sink sink = { .event = on_event, .lost = on_lost, .ctx = &run };
+	/* of a recording everything, unless some of it was asked for */
+	struct kmt_only only = {
+		.types = UINT32_MAX, .to = { .event = on_event, .lost = on_lost, .ctx = &run },
+	};
+	const struct kmt_sink sink = kmt_only_sink(&only);
 	struct kmt_source_opts so = {
 		.mode = KMT_MODE_STREAMED, .want_task = o->task, .want_stacks = o->stacks,
 		.want_cache = o->cache, .want_real_node = o->real_node,
@@ -233,6 +239,8 @@ static int run_trace(struct trace_opts *o, char **argv)
 	if (!status) {
 		kmt_output_init(&run.out, STDOUT_FILENO, &run.child);
 		find_names(&run);
+		if (o->select.from && o->select.tracer)
+			only.types = kmt_tracers_types(o->select.tracers);
 		if (!err && run.format->header && !o->no_header)
 			run.format->header(&run.fmt, &run.out.buf);
 		if (!err)
