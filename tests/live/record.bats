@@ -106,11 +106,14 @@ printed() {
 }
 
 @test "a reader that sleeps for two seconds costs nothing" {
-	"$KMT" record -o - --for 4s 2>"$ERR" | { sleep 2; cat; } >"$K" &
-	local pipeline=$!
-	until_true 15 pgrep -f "record -o - --for 4s"
+	mkfifo "$D/slow"
+	{ sleep 2; cat; } <"$D/slow" >"$K" &
+	local reader=$!
+	background "$KMT" record -o - --for 4s >"$D/slow" 2>"$ERR"
+	local tool=$JOB
+	wait_attached "$tool"
 	"$LOAD/forkstorm" -t 1500
-	wait "$pipeline"
+	wait "$tool" "$reader"
 	books
 	expect lost "$(value quality.lost_ring)" = 0
 	expect events "$(value quality.events)" -gt 10000
