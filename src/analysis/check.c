@@ -263,14 +263,7 @@ static int copy_quality(struct kmt_report *to, const struct kmt_report *from)
 	for (size_t i = 0; !err && i < from->quality.n; i++) {
 		const struct kmt_field *f = &from->quality.v[i];
 
-		if (f->unit == KMT_UNIT_TEXT)
-			err = kmt_fields_text(&to->quality, f->key, f->title, f->cell.text);
-		else
-			err = kmt_fields_int(&to->quality, f->key, f->title, f->unit, f->cell.i);
-		if (err)
-			break;
-		to->quality.v[i].cell.is_null = f->cell.is_null;
-		to->quality.v[i].alarm = f->alarm;
+		err = kmt_fields_copy(&to->quality, f, f->key, f->title);
 	}
 	return err;
 }

@@ -401,24 +401,6 @@ static const struct both quality_fields[] = {
 	BOTH(filtered, "filtered out"), BOTH(sample_bytes, "bytes between samples"),
 };
 
-static int copy_field(struct kmt_fields *to, const struct kmt_field *f, const char *key,
-		      const char *title)
-{
-	int err;
-
-	if (f->unit == KMT_UNIT_TEXT)
-		return kmt_fields_text(to, key, title, f->cell.text);
-	if (f->unit == KMT_UNIT_PERCENT)
-		err = kmt_fields_percent(to, key, title, f->cell.d);
-	else
-		err = kmt_fields_int(to, key, title, f->unit, f->cell.i);
-	if (err)
-		return err;
-	to->v[to->n - 1].cell.is_null = f->cell.is_null;
-	to->v[to->n - 1].alarm = f->alarm;
-	return 0;
-}
-
 static int copy_both(struct kmt_fields *to, const struct both *list, size_t n,
 		     const struct kmt_fields *a, const struct kmt_fields *b)
 {
@@ -429,9 +411,9 @@ static int copy_both(struct kmt_fields *to, const struct both *list, size_t n,
 		const struct kmt_field *fb = kmt_fields_find(b, list[i].key);
 
 		if (fa)
-			err = copy_field(to, fa, list[i].key_a, list[i].title_a);
+			err = kmt_fields_copy(to, fa, list[i].key_a, list[i].title_a);
 		if (!err && fb)
-			err = copy_field(to, fb, list[i].key_b, list[i].title_b);
+			err = kmt_fields_copy(to, fb, list[i].key_b, list[i].title_b);
 	}
 	return err;
 }

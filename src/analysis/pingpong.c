@@ -137,21 +137,6 @@ static int fill_pair(const struct kmt_row_source *s, const char *key, struct kmt
 	return kmt_cell_text(cell, text) ? -ENOMEM : 1;
 }
 
-static uint64_t moved(const struct kmt_row_source *s)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < s->g->n; i++) {
-		size_t row = s->groups->members[s->g->start + i];
-		const struct kmt_site *site = kmt_session_site(s->in->session, row);
-		struct kmt_counts c;
-
-		kmt_window_counts(s->in, site, &c);
-		sum = kmt_sat_add(sum, kmt_given_bytes(site, c.cross_cpu_frees));
-	}
-	return sum;
-}
-
 static int fill(const struct kmt_row_source *s, const char *key, struct kmt_cell *cell)
 {
 	const struct kmt_counts *c = &s->g->window;
@@ -163,7 +148,9 @@ static int fill(const struct kmt_row_source *s, const char *key, struct kmt_cell
 		return 1;
 	}
 	if (!strcmp(key, "cross_cpu_bytes")) {
-		kmt_cell_int(cell, kmt_cell_value(moved(s)));
+		const size_t counter = offsetof(struct kmt_counts, cross_cpu_frees);
+
+		kmt_cell_int(cell, kmt_cell_value(kmt_row_given_bytes(s, counter)));
 		return 1;
 	}
 	if (!strcmp(key, "top_pair") || !strcmp(key, "top_pair_frees") || !strcmp(key, "pairs"))

@@ -378,6 +378,23 @@ static const char *sort_of(const struct kmt_analysis_in *in, const struct kmt_ro
 	return kmt_session_has_objects(in->session) ? "live_bytes_allocated" : "bytes_allocated";
 }
 
+uint64_t kmt_row_given_bytes(const struct kmt_row_source *s, size_t counter)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < s->g->n; i++) {
+		size_t row = s->groups->members[s->g->start + i];
+		const struct kmt_site *site = kmt_session_site(s->in->session, row);
+		struct kmt_counts c;
+		uint64_t n;
+
+		kmt_window_counts(s->in, site, &c);
+		memcpy(&n, (const char *)&c + counter, sizeof(n));
+		sum = kmt_sat_add(sum, kmt_given_bytes(site, n));
+	}
+	return sum;
+}
+
 int kmt_rows_run(const struct kmt_analysis_in *in, const struct kmt_rows_view *view,
 		 struct kmt_report **ret_report)
 {

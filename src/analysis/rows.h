@@ -47,6 +47,12 @@ struct kmt_rows_view {
 	void *ctx;			/* for these two */
 };
 
+/*
+ * Given bytes of the objects that one counter counts in the group's window:
+ * 'counter' is its offset in struct kmt_counts.
+ */
+uint64_t kmt_row_given_bytes(const struct kmt_row_source *s, size_t counter);
+
 /* Group, fill in every column by its key, sort by what is live or survives. */
 int kmt_rows_run(const struct kmt_analysis_in *in, const struct kmt_rows_view *view,
 		 struct kmt_report **ret_report);

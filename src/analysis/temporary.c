@@ -28,21 +28,6 @@ static const struct kmt_column columns[] = {
 	{ "caches", "CACHES", KMT_UNIT_LIST, KMT_HIDDEN, false },
 };
 
-static uint64_t temporary_bytes(const struct kmt_row_source *s)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < s->g->n; i++) {
-		size_t row = s->groups->members[s->g->start + i];
-		const struct kmt_site *site = kmt_session_site(s->in->session, row);
-		struct kmt_counts c;
-
-		kmt_window_counts(s->in, site, &c);
-		sum = kmt_sat_add(sum, kmt_given_bytes(site, c.temporary));
-	}
-	return sum;
-}
-
 static int fill(const struct kmt_row_source *s, const char *key, struct kmt_cell *cell)
 {
 	const struct kmt_counts *c = &s->g->window;
@@ -54,7 +39,9 @@ static int fill(const struct kmt_row_source *s, const char *key, struct kmt_cell
 		return 1;
 	}
 	if (!strcmp(key, "temporary_bytes")) {
-		kmt_cell_int(cell, kmt_cell_value(temporary_bytes(s)));
+		const size_t counter = offsetof(struct kmt_counts, temporary);
+
+		kmt_cell_int(cell, kmt_cell_value(kmt_row_given_bytes(s, counter)));
 		return 1;
 	}
 	if (!strcmp(key, "lifetime_p50_ns")) {

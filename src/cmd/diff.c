@@ -118,20 +118,6 @@ static void side_done(struct side *s)
 	kmt_select_done(&s->ask.select);
 }
 
-static int shape(const struct diff_opts *o, const struct kmt_strlist *filters,
-		 struct kmt_report *r)
-{
-	int err = 0;
-
-	for (size_t i = 0; !err && i < filters->n; i++)
-		err = kmt_report_filter(r, filters->v[i]);
-	if (!err && o->sort)
-		err = kmt_report_sort(r, o->sort);
-	if (!err)
-		kmt_report_limit(r, o->limit);
-	return !err && o->columns ? kmt_report_choose(r, o->columns) : err;
-}
-
 /* What was wrong with either file comes after the answer. */
 static int tell_faults(const struct side sides[2], int status)
 {
@@ -148,10 +134,11 @@ static int tell_faults(const struct side sides[2], int status)
 static int compare(const struct diff_opts *o, size_t kind, struct side sides[2],
 		   struct kmt_run *run)
 {
+	const struct kmt_strlist *filters = &sides[0].ask.select.row_filters;
 	struct kmt_report *r = NULL;
 	int err = kmt_diff_run(sides[0].report, sides[1].report, kinds[kind].by, &r), status;
 
-	if (!err && shape(o, &sides[0].ask.select.row_filters, r)) {
+	if (!err && kmt_report_shape(r, filters->v, filters->n, o->sort, o->limit, o->columns)) {
 		kmt_report_free(r);
 		return kmt_cmd_usage_error("diff");
 	}

@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cmd/child.h"
+#include "cmd/live.h"
 #include "cmd/select.h"
 
 #define SEC		1000000000ull
@@ -19,14 +19,6 @@ struct progress {
 	uint64_t start_ns, next_ns, events;
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * SEC + ts.tv_nsec;
-}
-
 static void tell(struct progress *p, int events)
 {
 	uint64_t now;
@@ -34,7 +26,7 @@ static void tell(struct progress *p, int events)
 	p->events += events;
 	if (!p->is_on)
 		return;
-	now = now_ns();
+	now = kmt_live_now();
 	if (now < p->next_ns)
 		return;
 	fprintf(stderr, "\rkmemtrace: %" PRIu64 " events read, %.1f million a second\033[K",
@@ -45,7 +37,7 @@ static void tell(struct progress *p, int events)
 
 int kmt_feed_file(const struct kmt_select *s, const struct kmt_sink *sink, struct kmt_run *run)
 {
-	struct progress p = { .is_on = isatty(STDERR_FILENO), .start_ns = now_ns() };
+	struct progress p = { .is_on = isatty(STDERR_FILENO), .start_ns = kmt_live_now() };
 	int n = 0;
 
 	p.next_ns = p.start_ns + FIRST_WORD_NS;

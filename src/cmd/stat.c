@@ -11,6 +11,7 @@
 #include "base/fmt.h"
 #include "cmd/child.h"
 #include "cmd/cmd.h"
+#include "cmd/live.h"
 #include "cmd/recorder.h"
 #include "cmd/view.h"
 #include "cmd/watch.h"
@@ -120,7 +121,7 @@ static int trace_live(const struct stat_opts *o, struct kmt_view *v, struct kmt_
 	if (!err && keep_books(o, v, r, own_argv))
 		status = kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "%s", kmt_err_text());
 	if (!err)
-		err = kmt_view_print(v, o->interval_ns ? kmt_watch_now_ns() - w.mark_ns : 0);
+		err = kmt_view_print(v, o->interval_ns ? kmt_live_now() - w.mark_ns : 0);
 	return kmt_view_finish(v, err, status);
 }
 

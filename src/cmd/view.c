@@ -45,8 +45,8 @@ const struct kmt_option kmt_ask_options[] = {
 	  "directory: the traced kernel's vmlinux, with debug information", 0, 0, NULL },
 	{ "sort", 's', KMT_OPT_STRING, OFF(sort), "COLUMN",
 	  "sort by a column; COLUMN:asc or COLUMN:desc", 0, 0, NULL },
-	{ "limit", 'n', KMT_OPT_U64, OFF(limit), "N", "rows shown (default: 20, more in some views; 0: all)",
-	  0, UINT32_MAX, NULL },
+	{ "limit", 'n', KMT_OPT_U64, OFF(limit), "N",
+	  "rows shown (default: 20, more in some views; 0: all)", 0, UINT32_MAX, NULL },
 	{ "columns", 'c', KMT_OPT_STRING, OFF(columns), "A,B,...",
 	  "columns shown, by their JSON names", 0, 0, NULL },
 	{ "bytes", 0, KMT_OPT_FLAG, OFF(bytes), NULL, "exact bytes instead of KiB and MiB", 0, 0, NULL },
@@ -130,17 +130,10 @@ static uint64_t limit_of(const struct kmt_view *v)
 static int shape(const struct kmt_view *v, struct kmt_report *r)
 {
 	const struct kmt_ask *a = v->ask;
-	int err = 0;
+	const struct kmt_strlist *filters = &a->select.row_filters;
 
-	for (size_t i = 0; !err && i < a->select.row_filters.n; i++)
-		err = kmt_report_filter(r, a->select.row_filters.v[i]);
-	if (!err && a->sort && !v->analysis->own_order)
-		err = kmt_report_sort(r, a->sort);
-	if (!err)
-		kmt_report_limit(r, limit_of(v));
-	if (!err && a->columns)
-		err = kmt_report_choose(r, a->columns);
-	return err;
+	return kmt_report_shape(r, filters->v, filters->n, v->analysis->own_order ? NULL : a->sort,
+				limit_of(v), a->columns);
 }
 
 /* Whose facts hold: the recording's, or those of the kernel that runs here. */

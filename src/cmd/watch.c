@@ -2,24 +2,15 @@
 #include "cmd/watch.h"
 
 #include <errno.h>
-#include <time.h>
 
 #include "cmd/child.h"
 #include "cmd/cmd.h"
+#include "cmd/live.h"
 #include "cmd/view.h"
 #include "core/session.h"
 #include "symbol/slabs.h"
 
-#define SEC 1000000000ull
 #define TICK_MS 100		/* how often peaks are looked at */
-
-uint64_t kmt_watch_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * SEC + ts.tv_nsec;
-}
 
 static struct kmt_source *source_of(const struct kmt_watch *w)
 {
@@ -62,7 +53,7 @@ static int watch(struct kmt_watch *w)
 	int err = 0;
 
 	while (!err && !kmt_run_over(w->run)) {
-		uint64_t now = kmt_watch_now_ns(), stop = next_stop(w, tick, end);
+		uint64_t now = kmt_live_now(), stop = next_stop(w, tick, end);
 
 		if (end && now >= end)
 			break;
@@ -99,7 +90,7 @@ int kmt_watch_live(struct kmt_watch *w, char **argv, int *ret_status)
 	struct kmt_source *source = source_of(w);
 	int err = source->ops->start(source);
 
-	w->mark_ns = kmt_watch_now_ns();
+	w->mark_ns = kmt_live_now();
 	kmt_slabs_load(NULL, &w->view->slabs_start);
 	/* what is counted by now is no part of the first tick: views over time begin here */
 	if (!err)

@@ -23,6 +23,5 @@ struct kmt_watch {
  * exit status to go on with.
  */
 int kmt_watch_live(struct kmt_watch *w, char **argv, int *ret_status);
-uint64_t kmt_watch_now_ns(void);
 
 #endif

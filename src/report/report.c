@@ -224,6 +224,24 @@ int kmt_fields_text(struct kmt_fields *f, const char *key, const char *title, co
 	return 0;
 }
 
+int kmt_fields_copy(struct kmt_fields *f, const struct kmt_field *from, const char *key,
+		    const char *title)
+{
+	int err;
+
+	if (kmt_unit_is_text(from->unit))
+		err = kmt_fields_text(f, key, title, from->cell.text);
+	else if (from->unit == KMT_UNIT_PERCENT)
+		err = kmt_fields_percent(f, key, title, from->cell.d);
+	else
+		err = kmt_fields_int(f, key, title, from->unit, from->cell.i);
+	if (err)
+		return err;
+	f->v[f->n - 1].cell.is_null = from->cell.is_null;
+	f->v[f->n - 1].alarm = from->alarm;
+	return 0;
+}
+
 const struct kmt_field *kmt_fields_find(const struct kmt_fields *f, const char *key)
 {
 	for (size_t i = 0; i < f->n; i++)

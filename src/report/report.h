@@ -108,6 +108,9 @@ int kmt_fields_int(struct kmt_fields *f, const char *key, const char *title, enu
 		   int64_t v);
 int kmt_fields_percent(struct kmt_fields *f, const char *key, const char *title, double v);
 int kmt_fields_text(struct kmt_fields *f, const char *key, const char *title, const char *v);
+/* Append what another field says, under another name. */
+int kmt_fields_copy(struct kmt_fields *f, const struct kmt_field *from, const char *key,
+		    const char *title);
 const struct kmt_field *kmt_fields_find(const struct kmt_fields *f, const char *key);
 
 /* Column index by key (or by title, case-insensitive), -1 if there is none. */
@@ -124,5 +127,8 @@ int kmt_report_filter(struct kmt_report *r, const char *expr);
 int kmt_report_sort(struct kmt_report *r, const char *spec);
 void kmt_report_limit(struct kmt_report *r, uint64_t limit);
 int kmt_report_choose(struct kmt_report *r, const char *comma_list);
+/* All of it; sort and columns may be NULL. */
+int kmt_report_shape(struct kmt_report *r, const char *const *filters, size_t n_filters,
+		     const char *sort, uint64_t limit, const char *columns);
 
 #endif

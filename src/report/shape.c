@@ -330,3 +330,17 @@ int kmt_report_choose(struct kmt_report *r, const char *comma_list)
 	r->n_shown = n;
 	return 0;
 }
+
+int kmt_report_shape(struct kmt_report *r, const char *const *filters, size_t n_filters,
+		     const char *sort, uint64_t limit, const char *columns)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < n_filters; i++)
+		err = kmt_report_filter(r, filters[i]);
+	if (!err && sort)
+		err = kmt_report_sort(r, sort);
+	if (!err)
+		kmt_report_limit(r, limit);
+	return !err && columns ? kmt_report_choose(r, columns) : err;
+}
