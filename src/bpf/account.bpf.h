@@ -47,7 +47,7 @@ static __always_inline __u32 kmt_log2(__u64 v)
 
 static __always_inline __u64 *kmt_lifetime_slot(void *base, __u32 cpu, __u32 site, __u64 age)
 {
-	__u64 shard = (__u64)(cpu & kmt_shard_mask) * kmt_shard_stride;
+	__u64 shard = kmt_times(cpu & kmt_shard_mask, kmt_shard_stride);
 	struct kmt_lifetimes *table = base + kmt_at_lifetimes + shard;
 
 	return &table[site].n[kmt_log2(age) & (KMT_LIFETIME_BUCKETS - 1)];

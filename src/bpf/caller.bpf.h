@@ -20,10 +20,15 @@ static __always_inline int kmt_is_allocator(struct kmt_frame_table *f, __u64 ip)
 	__u32 at = 0;
 
 	for (__u32 step = KMT_FRAMES / 2; step; step >>= 1) {
-		__u64 below = (f->range[(at + step) & (KMT_FRAMES - 1)].start - ip) >> 63;
+		__u32 i = at + step;
+		__u64 below;
+
+		barrier_var(i);		/* masked last: older verifiers lose bounds at an OR */
+		below = (f->range[i & (KMT_FRAMES - 1)].start - ip) >> 63;
 
 		at += step & -(__u32)below;
 	}
+	barrier_var(at);
 	at &= KMT_FRAMES - 1;
 	return ip > f->range[at].start && ip <= f->range[at].end;
 }

@@ -136,10 +136,21 @@ static __always_inline void *kmt_base(void)
 	return bpf_map_lookup_elem(&kmt_tables, &zero);
 }
 
+/*
+ * n * constant. Before Linux commit 4c2a26fc80bc (in v6.10) the verifier kept a
+ * product's bounds only where the second factor is the constant, and the
+ * compiler is free to swap them.
+ */
+static __always_inline __u64 kmt_times(__u64 n, __u64 constant)
+{
+	asm volatile("%0 *= %1" : "+r"(n) : "r"(constant));
+	return n;
+}
+
 /* What a CPU keeps; the caller has compared cpu with kmt_cpus. */
 static __always_inline struct kmt_cpu *kmt_cpu_at(void *base, __u32 cpu)
 {
-	return base + (__u64)cpu * kmt_cpu_stride;
+	return base + kmt_times(cpu, kmt_cpu_stride);
 }
 
 #endif

@@ -579,7 +579,8 @@ static int explain_load_error(int err)
 			       "CAP_BPF and CAP_PERFMON (see 'kmemtrace doctor')");
 	if (err == -ENOMEM)
 		return kmt_err(err, "no memory for the BPF tables; try smaller --objects or --sites");
-	return kmt_err(err, "cannot load the BPF programs: %s",
+	/* a verifier's EINVAL or E2BIG is no mistake of the user's */
+	return kmt_err(-EOPNOTSUPP, "the kernel's verifier refuses the BPF programs: %s",
 		       libbpf_said[0] ? libbpf_said : strerror(-err));
 }
 
