@@ -82,7 +82,9 @@ struct kmt_site_cold {
 	__u64 cross_cpu_other;
 	__u64 temporary_other;
 	__u64 slack_lost;
-	__u64 spare[7];
+	__u64 rcu_given;	/* of the frees: given up to a grace period (kvfree_call_rcu) */
+	__u64 rcu_ended;	/* of those: seen freed, or their address handed out again */
+	__u64 spare[5];
 };
 KMT_WIRE_ASSERT(sizeof(struct kmt_site_cold) == 128, "wire layout");
 
@@ -139,10 +141,14 @@ KMT_WIRE_ASSERT(sizeof(struct kmt_wire_cache) == 80, "wire layout");
  *
  * addr:  0 = free slot; bit 0 set = being filled in; else the object's address.
  * what:  bits 63..40 given minus requested bytes, 39..20 site index,
- *        19 lowest bit of the type (KMT_WIRE_*), 18..8 allocating CPU,
- *        7..0 bits 39..32 of the time of allocation.
+ *        19 lowest bit of the type (KMT_WIRE_*), 18 given up to a grace period
+ *        of RCU, 17..8 allocating CPU, 7..0 bits 39..32 of the time of allocation
+ *        (of what was given up: of that).
  * birth: bits 31..0 of that time, in units of 8.192 us (clock >> 13): good for
  *        104 days.
+ *
+ * An object that is given up to RCU counts as freed then, by its own site and
+ * the giving one, and stays here until its memory is seen to be free.
  */
 struct kmt_bucket {
 	__u64 addr[KMT_BUCKET_WAYS];
@@ -168,8 +174,9 @@ KMT_WIRE_ASSERT(sizeof(struct kmt_bucket) == 64, "wire layout");
 #define KMT_WHAT_SITE_SHIFT	20
 #define KMT_WHAT_SITE_MASK	0xfffffu
 #define KMT_WHAT_TYPE_SHIFT	19
+#define KMT_WHAT_RCU		(1ull << 18)
 #define KMT_WHAT_CPU_SHIFT	8
-#define KMT_WHAT_CPU_MASK	0x7ffu
+#define KMT_WHAT_CPU_MASK	0x3ffu
 #define KMT_WHAT_TIME_MASK	0xffu
 #define KMT_TIME_BITS		40
 #define KMT_TIME_UNIT_SHIFT	13	/* 8.192 us */
@@ -204,7 +211,7 @@ enum kmt_wire_counter {
 	KMT_CNT_REPORTED_RING,		/* of the losses above, those told in the stream */
 	KMT_CNT_REPORTED_OBJECTS,
 	KMT_CNT_REPORTED_AT,		/* timer tick of the last overflow record */
-	KMT_CNT_SPARE,
+	KMT_CNT_RCU_UNKNOWN,		/* given up to RCU, but not in the table */
 	KMT_CNT_MAX = 24
 };
 
@@ -223,6 +230,9 @@ enum kmt_prog {
 	KMT_PROG_PERCPU_FREE,
 	KMT_PROG_VMAP_ALLOC,
 	KMT_PROG_VMAP_FREE,
+	KMT_PROG_BULK_ALLOC,
+	KMT_PROG_BULK_FREE,
+	KMT_PROG_RCU_FREE,
 	KMT_PROG_MAX
 };
 
@@ -236,7 +246,7 @@ struct kmt_cpu {
 	__u64 pad[3];
 	__u64 count[KMT_PROG_MAX][KMT_CNT_MAX];
 };
-KMT_WIRE_ASSERT(sizeof(struct kmt_cpu) == 2560, "wire layout");
+KMT_WIRE_ASSERT(sizeof(struct kmt_cpu) == 3136, "wire layout");
 
 /* Positions of an alloc tracepoint's arguments; KMT_ARG_NONE = this kernel does not pass it. */
 #define KMT_ARG_NONE	0xff
@@ -294,6 +304,7 @@ struct kmt_filter_tables {
 #define KMT_REC_ALLOC		0
 #define KMT_REC_FREE		1
 #define KMT_REC_OVERFLOW	2
+#define KMT_REC_RCU		3	/* given up to a grace period: a struct kmt_rec as of a free */
 
 #define KMT_REC_F_TASK		1	/* comm is valid */
 

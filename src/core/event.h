@@ -11,7 +11,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum kmt_op { KMT_OP_ALLOC, KMT_OP_FREE };
+/*
+ * Giving up: kvfree_call_rcu() was handed the object, nobody may use it any
+ * more, and its memory is given back after a grace period of RCU, by a free
+ * that fires an event or by one that fires none. For whoever counts this is
+ * the object's free; the free that may follow ends the wait and is no second.
+ */
+enum kmt_op { KMT_OP_ALLOC, KMT_OP_FREE, KMT_OP_GIVE_UP };
 
 /* The original's type ids (kmemtrace ABI v1: 0..2), then ours. */
 enum kmt_type {

@@ -28,18 +28,18 @@ uint64_t kmt_counts_live_alloc(const struct kmt_counts *c)
 			   c->bytes_alloc_untracked);
 }
 
-/* Every counter but the peak. */
+/* Every counter; the peak and what awaits RCU are none. */
 #define FOR_COUNTS(OP)								\
 	OP(allocs) OP(frees) OP(failures) OP(bytes_req) OP(bytes_alloc)		\
 	OP(bytes_req_freed) OP(bytes_alloc_freed) OP(cross_cpu_frees)		\
 	OP(temporary) OP(untraced_frees) OP(untracked)				\
-	OP(bytes_req_untracked) OP(bytes_alloc_untracked)
+	OP(bytes_req_untracked) OP(bytes_alloc_untracked) OP(given_up)
 
 void kmt_counts_add(struct kmt_counts *to, const struct kmt_counts *c)
 {
 #define OP(name) to->name = kmt_sat_add(to->name, c->name);
 	FOR_COUNTS(OP)
-	OP(peak_bytes)
+	OP(peak_bytes) OP(awaiting) OP(bytes_awaiting)
 #undef OP
 }
 

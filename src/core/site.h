@@ -18,7 +18,7 @@
 /* All cumulative since the start; bytes are bytes. */
 struct kmt_counts {
 	uint64_t allocs;		/* successful allocations */
-	uint64_t frees;			/* traced frees of this site's objects */
+	uint64_t frees;			/* traced frees of this site's objects, given up ones too */
 	uint64_t failures;		/* allocations that returned NULL */
 	uint64_t bytes_req;		/* requested by those allocations */
 	uint64_t bytes_alloc;		/* given to them */
@@ -31,6 +31,10 @@ struct kmt_counts {
 	uint64_t bytes_req_untracked;
 	uint64_t bytes_alloc_untracked;
 	uint64_t peak_bytes;		/* most live given bytes seen */
+	uint64_t given_up;		/* of the frees: to a grace period of RCU */
+	/* as it is now, not since the start: */
+	uint64_t awaiting;		/* given up, memory not yet seen to be free */
+	uint64_t bytes_awaiting;	/* given bytes of those */
 };
 
 /* All sums stop at the ends of 64 bits: no number wraps, none is negative. */

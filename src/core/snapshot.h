@@ -31,6 +31,7 @@ struct kmt_snap_object {
 	uint64_t birth_ns;		/* CLOCK_MONOTONIC, resolution 1.024 us */
 	uint32_t site;			/* kmt_snap_site.index */
 	uint32_t cpu;
+	bool	 awaiting;		/* given up to RCU, at birth_ns: not live */
 };
 
 struct kmt_snapshot {

@@ -13,18 +13,25 @@
 #define SITES_OF_BLOCK	4096u
 #define ROWS_OF_BLOCK	65536u
 
+/* allocs to peak_bytes, in their order; what came later has columns of its own */
+#define FIRST_COUNTS 14
+
 enum {
 	SITE_TYPE, SITE_FLAGS, SITE_CALL_SITE, SITE_NAME, SITE_STACK, SITE_TGID, SITE_COMM,
 	SITE_CACHE, SITE_OBJECT_SIZE, SITE_SIZE, SITE_COUNTS,
-	SITE_GFP = SITE_COUNTS + sizeof(struct kmt_counts) / sizeof(uint64_t),
-	SITE_INDEX, SITE_FIELDS
+	SITE_GFP = SITE_COUNTS + FIRST_COUNTS,
+	SITE_INDEX,
+	SITE_LATER_COUNTS,	/* read as zeros where a file of 0.1.0 has no such column */
+	SITE_FIELDS = SITE_LATER_COUNTS + sizeof(struct kmt_counts) / sizeof(uint64_t) -
+		      FIRST_COUNTS
 };
-_Static_assert(SITE_FIELDS == 26, "kmemtrace-file(5) has a row for each");
+_Static_assert(SITE_FIELDS == 29, "kmemtrace-file(5) has a row for each");
 _Static_assert(KMT_COL_SITE + SITE_FIELDS <= KMT_COL_SITE_LIVES, "columns overlap");
 
 /* of pages: migratetype + 1 in eight bits, 0 unknown */
 enum { SITE_INFERRED = 1, SITE_BY_TASK = 2, SITE_MIGRATETYPE_SHIFT = 8 };
-enum { OBJECT_ADDR, OBJECT_REQ, OBJECT_BIRTH, OBJECT_SITE, OBJECT_CPU, OBJECT_FIELDS };
+enum { OBJECT_ADDR, OBJECT_REQ, OBJECT_BIRTH, OBJECT_SITE, OBJECT_CPU, OBJECT_AWAITING,
+       OBJECT_FIELDS };
 enum { FREE_SITE, FREE_TYPE, FREE_FREES, FREE_FIELDS };
 enum { TOTAL_NOW, TOTAL_SITES, TOTAL_FREE_SITES, TOTAL_OBJECTS, TOTAL_FIELDS };
 
@@ -124,7 +131,9 @@ static int site_row(struct block *b, const struct kmt_snap_site *s)
 	};
 	int err;
 
-	memcpy(&row[SITE_COUNTS], &s->counts, sizeof(s->counts));
+	memcpy(&row[SITE_COUNTS], &s->counts, FIRST_COUNTS * sizeof(uint64_t));
+	memcpy(&row[SITE_LATER_COUNTS], (const uint64_t *)&s->counts + FIRST_COUNTS,
+	       sizeof(s->counts) - FIRST_COUNTS * sizeof(uint64_t));
 	memcpy(&row[SITE_FIELDS], s->lifetimes, sizeof(s->lifetimes));
 	err = kmt_dict_strings_get(&b->strings, key->call_site_name, &row[SITE_NAME]);
 	if (!err)
@@ -191,7 +200,8 @@ static int put_free_sites(struct block *b, const struct kmt_snapshot *snap)
 
 static int on_object(void *ctx, const struct kmt_snap_object *o)
 {
-	const uint64_t row[OBJECT_FIELDS] = { o->addr, o->bytes_req, o->birth_ns, o->site, o->cpu };
+	const uint64_t row[OBJECT_FIELDS] = { o->addr, o->bytes_req, o->birth_ns, o->site, o->cpu,
+					       o->awaiting };
 	struct block *b = ctx;
 	int err = kmt_dict_rows_add(&b->rows, row);
 
@@ -388,7 +398,9 @@ static int take_site(const struct dicts *d, size_t i, struct kmt_snap_site *s)
 		.gfp = v[SITE_GFP],
 		.index = (uint32_t)v[SITE_INDEX],
 	};
-	memcpy(&s->counts, &v[SITE_COUNTS], sizeof(s->counts));
+	memcpy(&s->counts, &v[SITE_COUNTS], FIRST_COUNTS * sizeof(uint64_t));
+	memcpy((uint64_t *)&s->counts + FIRST_COUNTS, &v[SITE_LATER_COUNTS],
+	       sizeof(s->counts) - FIRST_COUNTS * sizeof(uint64_t));
 	for (unsigned k = 0; k < KMT_LIFETIMES; k++)
 		s->lifetimes[k] = value(d->cols, KMT_COL_SITE_LIVES + k, i);
 	return 0;
@@ -450,6 +462,7 @@ static int add_objects(struct kmt_counted_in *in, const struct kmt_cols *cols)
 			.birth_ns = value(cols, KMT_COL_OBJECT + OBJECT_BIRTH, i),
 			.site = (uint32_t)value(cols, KMT_COL_OBJECT + OBJECT_SITE, i),
 			.cpu = (uint32_t)value(cols, KMT_COL_OBJECT + OBJECT_CPU, i),
+			.awaiting = value(cols, KMT_COL_OBJECT + OBJECT_AWAITING, i),
 		};
 	return err;
 }

@@ -68,7 +68,7 @@ enum kmt_col_id {
 	KMT_COL_LOST = 48,		/* at, reason, cpu, events, time */
 	KMT_COL_SITE = 64,		/* key, counts, gfp, index: KMT_SITE_FIELDS columns */
 	KMT_COL_SITE_LIVES = 96,	/* 32 buckets */
-	KMT_COL_OBJECT = 128,		/* addr, req, birth, site, cpu */
+	KMT_COL_OBJECT = 128,		/* addr, req, birth, site, cpu, awaiting */
 	KMT_COL_FREE_SITE = 136,	/* site, type, frees */
 	KMT_COL_TOTALS = 140,		/* now, sites, objects */
 	KMT_COL_MAX = 144,

@@ -183,6 +183,11 @@ def print_events(c):
         lost += 1
 
 
+def later(c, k, i):
+    """A column that older files lack: its numbers are zeros there."""
+    return c[k][i] if len(c[k]) else 0
+
+
 def print_counted(c):
     for i in range(len(c[64])):
         print("site type %d inferred %d task %d migratetype %d %x %s stack %s tgid %d %s "
@@ -190,12 +195,14 @@ def print_counted(c):
                   c[64][i], c[65][i] & 1, c[65][i] >> 1 & 1, (c[65][i] >> 8 & 255) - 1,
                   c[66][i], quote(c.names[c[67][i]]), frames(c.stacks[c[68][i]]), c[69][i],
                   quote(c.names[c[70][i]]), quote(c.names[c[71][i]]), c[72][i], c[73][i],
-                  ",".join(str(c[k][i]) for k in range(74, 88)), c[88][i], c[89][i],
+                  ",".join(str(later(c, k, i)) for k in [*range(74, 88), *range(90, 93)]),
+                  c[88][i], c[89][i],
                   ",".join(str(c[k][i]) for k in range(96, 128))))
     for i in range(len(c[136])):
         print("free_site %x type %d frees %d" % tuple(c[k][i] for k in range(136, 139)))
     for i in range(len(c[128])):
-        print("object %x req %d birth %d site %d cpu %d" % tuple(c[k][i] for k in range(128, 133)))
+        print("object %x req %d birth %d site %d cpu %d awaiting %d"
+              % (*(c[k][i] for k in range(128, 133)), later(c, 133, i)))
     for i in range(len(c[140])):
         print("totals time %d sites %d free_sites %d objects %d" %
               tuple(c[k][i] for k in range(140, 144)))

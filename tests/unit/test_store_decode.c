@@ -80,8 +80,8 @@ static void add_site(struct kmt_buf *b, const struct kmt_snap_site *s)
 }
 
 static const struct kmt_snap_object objects[] = {
-	{ 0xffff888100000040, 33, 1ull << 63, 6, 1 },
-	{ 0xffff888100000000, UINT64_MAX, 0, UINT32_MAX, UINT32_MAX },
+	{ 0xffff888100000040, 33, 1ull << 63, 6, 1, false },
+	{ 0xffff888100000000, UINT64_MAX, 0, UINT32_MAX, UINT32_MAX, true },
 };
 
 static int walk(void *ctx, int (*cb)(void *cb_ctx, const struct kmt_snap_object *o), void *cb_ctx)
@@ -118,9 +118,10 @@ static void put_snapshot(struct recording *r, struct kmt_buf *want)
 	add_site(want, &sites[0]);
 	add_site(want, &sites[1]);
 	kmt_buf_puts(want, "free_site ffffffffffffffff type 3 frees 4294967296\n"
-		     "object ffff888100000040 req 33 birth 9223372036854775808 site 6 cpu 1\n"
+		     "object ffff888100000040 req 33 birth 9223372036854775808 site 6 cpu 1 "
+		     "awaiting 0\n"
 		     "object ffff888100000000 req 18446744073709551615 birth 0 site 4294967295 "
-		     "cpu 4294967295\n"
+		     "cpu 4294967295 awaiting 1\n"
 		     "totals time 555 sites 2 free_sites 1 objects 2\n");
 }
 

@@ -401,7 +401,7 @@ static void test_objects(void **state)
 	add_site(t, 7, KMT_WIRE_CACHE)->bytes_req = 192;
 	t->sites[7].id.bytes_alloc = 256;
 	set_object(t, 0, 0, 0xffff888000001000, what_of(96, 2, 2, born), born);
-	set_object(t, 3, KMT_BUCKET_WAYS - 1, 0xffff888000002008, what_of(0, 7, 2047, 5), 5);
+	set_object(t, 3, KMT_BUCKET_WAYS - 1, 0xffff888000002008, what_of(0, 7, 1023, 5), 5);
 	/* being written, of a site beyond the table, and free with old contents */
 	set_object(t, 1, 0, 0xffff888000003000 | KMT_ADDR_BUSY, what_of(0, 2, 0, 9), 9);
 	set_object(t, 1, 1, 0xffff888000004000, what_of(0, SITES, 0, 9), 9);
@@ -416,7 +416,7 @@ static void test_objects(void **state)
 	assert_int_equal(s.objects[1].addr, 0xffff888000002008);
 	assert_int_equal(s.objects[1].bytes_req, 192);
 	assert_int_equal(s.objects[1].site, 7);
-	assert_int_equal(s.objects[1].cpu, 2047);
+	assert_int_equal(s.objects[1].cpu, 1023);
 	assert_int_equal(s.objects[1].birth_ns, 5 * UNIT_NS);
 }
 
@@ -448,7 +448,7 @@ static void *churn(void *arg)
 	struct kmt_bucket *b = &c->t->objects[2];
 
 	for (uint64_t gen = 1; !__atomic_load_n(&c->stop, __ATOMIC_RELAXED); gen++) {
-		uint64_t g = gen % 2000, addr = 0xffff888000000000 + gen % 3 * 4096;
+		uint64_t g = gen % 1000, addr = 0xffff888000000000 + gen % 3 * 4096;
 
 		__atomic_store_n(&b->addr[1], addr | KMT_ADDR_BUSY, __ATOMIC_SEQ_CST);
 		__atomic_store_n(&b->what[1], what_of(g, 2, g, 0), __ATOMIC_RELEASE);
