@@ -6,6 +6,8 @@
 #   make check      set up, build, run every test that can run here
 #   make install    PREFIX and DESTDIR are honoured
 #   make fuzz       every reader against damaged input, FUZZ_SECONDS each
+#   make check-vm   the tests on other kernels, in virtual machines; KERNEL=6.1
+#                   and FLAVOUR=slab_nomerge choose, check-vm-all takes all
 #   make bench      what tracing costs (root, minutes, quiet machine)
 
 VERSION := $(shell cat VERSION)
@@ -117,6 +119,17 @@ check:
 	@$(MAKE) --no-print-directory FUZZ=1 fuzzers
 	@scripts/check $(B)
 
+KERNEL  ?= all
+FLAVOUR ?= default
+
+check-vm:
+	@scripts/setup vm
+	@$(MAKE) --no-print-directory all tools
+	@tests/vm/matrix $(KERNEL) $(FLAVOUR)
+
+check-vm-all:
+	@$(MAKE) --no-print-directory check-vm FLAVOUR=all
+
 fuzz:
 	@scripts/setup fuzz
 	@$(MAKE) --no-print-directory FUZZ=1 fuzzers
@@ -146,7 +159,7 @@ uninstall:
 clean:
 	rm -rf build
 
-.PHONY: all unit tools fuzzers setup run check fuzz bench install uninstall clean
+.PHONY: all unit tools fuzzers setup run check check-vm check-vm-all fuzz bench install uninstall clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 
