@@ -29,7 +29,7 @@ static int gather_object(void *ctx, const struct kmt_object *o)
 	uint64_t age = g->now > o->birth_ns ? g->now - o->birth_ns : 0;
 	struct kmt_group *to = &g->groups->v[g->groups->of[o->site]];
 
-	if (!o->birth_ns || age < g->in->min_age_ns)
+	if (o->awaiting || !o->birth_ns || age < g->in->min_age_ns)
 		return 0;
 	if (g->n == g->cap) {
 		size_t cap = g->cap ? g->cap * 2 : 4096;

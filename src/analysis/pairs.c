@@ -13,7 +13,7 @@
 #include "core/sat.h"
 #include "core/session.h"
 
-#define CPU_MASK 0xffffffu	/* as many bits as an object keeps of its CPU */
+#define CPU_MASK 0x7fffffu	/* as many bits as an object keeps of its CPU */
 
 struct query {
 	const struct kmt_pair *v;
@@ -68,7 +68,7 @@ static int on_free(void *state, const struct kmt_session *s, const struct kmt_ev
 	int err;
 
 	/* nobody knows which CPU an untraced free was on */
-	if (ev->op != KMT_OP_FREE || o->cpu == (ev->cpu & CPU_MASK))
+	if (ev->op == KMT_OP_ALLOC || o->cpu == (ev->cpu & CPU_MASK))
 		return 0;
 	err = get(p, o->site, o->cpu, ev->cpu & CPU_MASK, &pair);
 	if (err)

@@ -261,7 +261,7 @@ static int walk_object(void *ctx, const struct kmt_object *o)
 	const struct object_walk *w = ctx;
 	const struct kmt_snap_object snap = {
 		.addr = o->addr, .bytes_req = o->bytes_req, .birth_ns = o->birth_ns,
-		.site = (uint32_t)o->site, .cpu = o->cpu,
+		.site = (uint32_t)o->site, .cpu = o->cpu, .awaiting = o->awaiting,
 	};
 
 	return w->cb(w->ctx, &snap);
@@ -293,7 +293,7 @@ static void copy_rows(const struct kmt_session *s, struct kmt_snap_site *sites, 
 	}
 }
 
-int kmt_recorder_session(struct kmt_recorder *r, const struct kmt_session *s)
+int kmt_recorder_session(struct kmt_recorder *r, struct kmt_session *s)
 {
 	size_t n = kmt_session_n_sites(s), n_frees = kmt_session_n_free_sites(s);
 	_cleanup_free_ struct kmt_snap_site *sites = calloc(n + 1, sizeof(*sites));
@@ -302,11 +302,15 @@ int kmt_recorder_session(struct kmt_recorder *r, const struct kmt_session *s)
 		.now_ns = kmt_session_now(s),
 		.sites = sites, .n_sites = n, .free_sites = frees, .n_free_sites = n_frees,
 		.each_object = kmt_session_has_objects(s) ? each_object : NULL,
-		.objects_ctx = (void *)s,
+		.objects_ctx = s,
 	};
+	int err;
 
 	if (!sites || !frees)
 		return kmt_err(-ENOMEM, "out of memory for the recording");
+	err = kmt_session_settle(s);
+	if (err)
+		return err;
 	copy_rows(s, sites, n, frees, n_frees);
 	return on_snapshot(r, &snap);
 }
@@ -328,7 +332,7 @@ uint64_t kmt_recorder_bytes(const struct kmt_recorder *r)
 }
 
 int kmt_recorder_books(struct kmt_recorder *r, const struct kmt_recorder_opts *opts,
-		       const struct kmt_slabs *slabs_start, const struct kmt_session *s)
+		       const struct kmt_slabs *slabs_start, struct kmt_session *s)
 {
 	struct kmt_quality q = { 0 };
 	int err = kmt_recorder_begin(r, opts);

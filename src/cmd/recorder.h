@@ -75,13 +75,13 @@ int kmt_recorder_turn(struct kmt_recorder *r);
 /* The events of this machine are off: when, and the kernel's own counts again. */
 void kmt_recorder_stop(struct kmt_recorder *r);
 /* The books of a session as a snapshot, which the end writes. */
-int kmt_recorder_session(struct kmt_recorder *r, const struct kmt_session *s);
+int kmt_recorder_session(struct kmt_recorder *r, struct kmt_session *s);
 /*
  * All of the above for a run that is over: the books of a session and nothing
  * else. slabs_start: the kernel's counts when it began; may be NULL.
  */
 int kmt_recorder_books(struct kmt_recorder *r, const struct kmt_recorder_opts *opts,
-		       const struct kmt_slabs *slabs_start, const struct kmt_session *s);
+		       const struct kmt_slabs *slabs_start, struct kmt_session *s);
 /*
  * The last blocks; everything is in the file afterwards. 'facts': what an input
  * says at its end; NULL: this machine's.

@@ -193,6 +193,8 @@ static int make_report(struct kmt_view *v, const struct kmt_slabs *slabs_end,
 	in.interval_ns = interval_ns;
 	err = place_lines(v);
 	if (!err)
+		err = kmt_session_settle(v->session);
+	if (!err)
 		err = v->analysis->run(&in, &r);
 	if (!err)
 		err = shape(v, r);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Inside core/ only: live allocations by address. Open addressing with linear
+ * Inside core/ only: live allocations, and what awaits RCU, by address. Open addressing with linear
  * probing and backward-shift deletion, so there are no tombstones and a look-up
  * ends at the first hole however long the table has been in use.
  *
@@ -24,13 +24,14 @@ struct kmt_live {
 	uint32_t bytes_req;	/* kmt_objects_bytes() knows what these two mean */
 	uint32_t bytes_alloc;
 	uint32_t site;
-	uint32_t cpu : 24;	/* compare with KMT_LIVE_CPU_MASK */
+	uint32_t cpu : 23;	/* compare with KMT_LIVE_CPU_MASK */
+	uint32_t awaiting : 1;	/* given up to RCU, at birth_ns: not live */
 	uint32_t layer : 7;
 	uint32_t is_large : 1;	/* bytes_req is the number of an entry in 'large' */
 };
 _Static_assert(sizeof(struct kmt_live) == 32, "this is most of the memory of a session");
 
-#define KMT_LIVE_CPU_MASK 0xffffffu
+#define KMT_LIVE_CPU_MASK 0x7fffffu
 
 /* Sizes of what has 4 GiB or more: few, if any. */
 struct kmt_large {

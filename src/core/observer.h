@@ -25,8 +25,9 @@ struct kmt_observer {
 	int (*on_alloc)(void *state, const struct kmt_session *s, const struct kmt_event *ev,
 			size_t site);
 	/*
-	 * After an object's end was counted. ev is its free, or the allocation
-	 * that handed its address out again (ev->op tells: an untraced free).
+	 * After an object's end was counted. ev is its free, or what gave it up to
+	 * RCU (the free that follows is no second end), or the allocation that
+	 * handed its address out again (ev->op tells: an untraced free).
 	 */
 	int (*on_free)(void *state, const struct kmt_session *s, const struct kmt_event *ev,
 		       const struct kmt_object *o);

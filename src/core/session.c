@@ -229,6 +229,10 @@ static int close_untraced(struct kmt_session *s, const struct kmt_event *ev)
 	old = kmt_objects_find(&s->objects, kmt_object_layer(ev->type), ev->addr);
 	if (!old)
 		return 0;
+	if (old->awaiting) {	/* its free was counted when it was given up */
+		kmt_rcu_end(s, old);
+		return 0;
+	}
 	kmt_session_take_away(s, old)->counts.untraced_frees++;
 	s->untraced_frees++;
 	return end_object(s, ev, old);
@@ -347,25 +351,40 @@ static int on_free_pages(struct kmt_session *s, const struct kmt_event *ev)
 	return err;
 }
 
+/* Of what is not live: before the start, or given up a second time. */
+static int on_unknown(struct kmt_session *s, const struct kmt_event *ev, struct kmt_live *o)
+{
+	s->frees_before_start++;
+	if (o)	/* what happened in between was not seen; the wait begins anew */
+		o->birth_ns = ev->has_time ? ev->ts_ns : 0;
+	return 0;
+}
+
 static int on_free(struct kmt_session *s, const struct kmt_event *ev)
 {
-	struct kmt_live *o;
+	bool is_exact = ev->type == KMT_TYPE_PAGES && kmt_pages_exact(s, ev);
+	struct kmt_live *o = NULL;
 	int err;
 
 	if (ev->addr <= ZERO_SIZE_PTR) {
 		s->nulls++;
 		return 0;
 	}
+	if (!is_exact)
+		o = kmt_objects_find(&s->objects, kmt_object_layer(ev->type), ev->addr);
+	if (o && o->awaiting && ev->op == KMT_OP_FREE) {	/* counted when it was given up */
+		kmt_rcu_end(s, o);
+		return 0;
+	}
 	err = count_free_site(s, ev);
 	if (err)
 		return err;
-	if (ev->type == KMT_TYPE_PAGES && kmt_pages_exact(s, ev))
+	if (is_exact)
 		return on_free_pages(s, ev);
-	o = kmt_objects_find(&s->objects, kmt_object_layer(ev->type), ev->addr);
-	if (!o) {
-		s->frees_before_start++;
-		return 0;
-	}
+	if (!o || o->awaiting)
+		return on_unknown(s, ev, o);
+	if (ev->op == KMT_OP_GIVE_UP)
+		return kmt_rcu_give_up(s, ev, o);
 	kmt_session_take_away(s, o);
 	kmt_session_count_free(s, ev, o);
 	return end_object(s, ev, o);
@@ -378,6 +397,12 @@ static int on_event(void *ctx, const struct kmt_event *ev)
 	s->events++;
 	if (ev->has_time)
 		kmt_session_saw_time(s, ev->ts_ns);
+	if (ev->op == KMT_OP_GIVE_UP && ev->type == KMT_TYPE_PAGES) {
+		struct kmt_event ended = *ev;
+
+		ended.op = KMT_OP_FREE;	/* pages are not given up in this way */
+		return on_free(s, &ended);
+	}
 	return ev->op == KMT_OP_ALLOC ? on_alloc(s, ev) : on_free(s, ev);
 }
 

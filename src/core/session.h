@@ -31,10 +31,11 @@ void kmt_session_free(struct kmt_session *s);
 
 /*
  * The sink that feeds it; valid as long as the session. Every event is exactly
- * one of: allocation, free of a tracked object, free of an unknown one
- * (frees_before_start, also of what the object table had no room for), failed
+ * one of: allocation, free of a tracked object (giving it up to RCU is one),
+ * free of an unknown one (frees_before_start, also of what the object table had
+ * no room for, and a giving up of what was given up already), failed
  * allocation (address 0), null (NULL or ZERO_SIZE_PTR, freed or handed out),
- * or lost because the site table is full. (A free whose freeing site finds no
+ * the late free of what was given up, or lost because the site table is full. (A free whose freeing site finds no
  * row is a free all the same, and counted among the lost sites besides.) Rows
  * fed by events and rows fed by snapshots are kept apart.
  */
@@ -60,6 +61,14 @@ const void *kmt_session_observed(const struct kmt_session *s, const struct kmt_o
  */
 void kmt_session_set_quality(struct kmt_session *s, const struct kmt_quality *q);
 void kmt_session_quality(const struct kmt_session *s, struct kmt_quality *ret);
+
+/*
+ * Before a report: what was given up to RCU so long ago that its memory is
+ * certainly back awaits no more (kmt_counts.awaiting, and the walk of objects).
+ * By the time of the events, and for the report only: a later one may find it
+ * freed or handed out again as before. 0, or the error of the source's walk.
+ */
+int kmt_session_settle(struct kmt_session *s);
 
 /* From here on kmt_site.base holds today's counts: the start of an interval. */
 void kmt_session_mark(struct kmt_session *s);
@@ -90,8 +99,9 @@ struct kmt_object {
 	uint64_t birth_ns;		/* 0 unknown */
 	size_t	 site;			/* kmt_session_site() */
 	uint32_t cpu;
+	bool	 awaiting;		/* given up to RCU, at birth_ns: not live */
 };
-/* Walk the live objects; cb returns nonzero to stop, which is returned. */
+/* Walk the live objects and those that await RCU; cb returns nonzero to stop, which is returned. */
 int kmt_session_each_object(const struct kmt_session *s,
 			    int (*cb)(void *ctx, const struct kmt_object *o), void *ctx);
 

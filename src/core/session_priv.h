@@ -77,6 +77,13 @@ void kmt_session_count_free(struct kmt_session *s, const struct kmt_event *ev,
 int kmt_session_tell_free(struct kmt_session *s, const struct kmt_event *ev,
 			  const struct kmt_object *o);
 
+/* rcu.c: a live object is given up, and told to the observers */
+int kmt_rcu_give_up(struct kmt_session *s, const struct kmt_event *ev, struct kmt_live *o);
+/* rcu.c: its wait has an end: out of the table */
+void kmt_rcu_end(struct kmt_session *s, struct kmt_live *o);
+/* rcu.c: has the grace period of what was given up at this time certainly passed? 0: unknown */
+bool kmt_rcu_is_over(const struct kmt_session *s, uint64_t since_ns);
+
 /* pages.c: does the event say exactly which page frames it is about? */
 bool kmt_pages_exact(struct kmt_session *s, const struct kmt_event *ev);
 /*

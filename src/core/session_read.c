@@ -98,9 +98,12 @@ static int walk_counted(void *ctx, const struct kmt_snap_object *snap)
 {
 	const struct walk *w = ctx;
 	struct kmt_object o = { .addr = snap->addr, .bytes_req = snap->bytes_req,
-				.birth_ns = snap->birth_ns, .cpu = snap->cpu };
+				.birth_ns = snap->birth_ns, .cpu = snap->cpu,
+				.awaiting = snap->awaiting };
 	uint32_t size;
 
+	if (o.awaiting && kmt_rcu_is_over(w->s, o.birth_ns))
+		return 0;
 	if (snap->site >= w->s->n_site_of || !w->s->site_of[snap->site])
 		return 0;
 	o.site = w->s->site_of[snap->site] - 1;
@@ -117,10 +120,12 @@ int kmt_session_each_object(const struct kmt_session *s,
 	for (size_t i = 0; s->objects.v && i < s->objects.slots; i++) {
 		const struct kmt_live *l = &s->objects.v[i];
 		struct kmt_object o = { .addr = l->addr, .birth_ns = l->birth_ns,
-					.site = l->site, .cpu = l->cpu };
+					.site = l->site, .cpu = l->cpu, .awaiting = l->awaiting };
 		int res;
 
 		if (!l->addr || l->layer == KMT_LIVE_SPLIT)
+			continue;
+		if (l->awaiting && kmt_rcu_is_over(s, l->birth_ns))
 			continue;
 		kmt_objects_bytes(&s->objects, l, &o.bytes_req, &o.bytes_alloc);
 		if (l->layer == KMT_LIVE_PART)

@@ -10,6 +10,7 @@
 struct kmt_site_slot {
 	struct kmt_site site;
 	uint64_t peak_seen;	/* of the snapshots so far */
+	uint64_t over, bytes_over;	/* awaiting RCU for too long: not in the counts (rcu.c) */
 	bool counted;		/* fed by snapshots, not by events */
 };
 

@@ -23,6 +23,7 @@ static void forget_counted(struct kmt_session *s)
 		if (!slot->counted)
 			continue;
 		slot->site.counts = (struct kmt_counts){ 0 };
+		slot->over = slot->bytes_over = 0;
 		memset(slot->site.lifetimes, 0, sizeof(slot->site.lifetimes));
 	}
 	for (size_t i = 0; i < s->free_sites.n; i++)

@@ -41,7 +41,7 @@ struct kmt_snapshot {
 	const struct kmt_snap_free_site *free_sites;
 	size_t	 n_free_sites;
 	/*
-	 * Walk the live objects. Valid until the source is closed, also after
+	 * Walk the live objects and those that await RCU. Valid until the source is closed, also after
 	 * the snapshot call; objects change while it walks if the source still
 	 * runs. cb returns nonzero to stop. NULL: objects are not tracked.
 	 */

@@ -84,6 +84,8 @@ static bool is_own(struct kmt_deliver *d, const struct kmt_node *node)
 
 	if (d->opts.own)
 		return false;
+	if (ev->op == KMT_OP_GIVE_UP)	/* its free may follow */
+		return kmt_addrset_has(&d->own, kmt_event_key(ev));
 	if (ev->op == KMT_OP_FREE)
 		return kmt_addrset_del(&d->own, kmt_event_key(ev));
 	if (node->in_irq || !is_own_thread(d, ev->pid)) {
@@ -117,7 +119,7 @@ static int deliver_event(struct kmt_deliver *d, const struct kmt_sink *sink, str
 	char idle[KMT_TASK_COMM];
 	int pass = 1;
 
-	if (ev->op == KMT_OP_FREE && ev->addr <= ZERO_SIZE_PTR) {
+	if (ev->op != KMT_OP_ALLOC && ev->addr <= ZERO_SIZE_PTR) {
 		d->n_null++;
 		return 0;
 	}

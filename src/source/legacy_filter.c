@@ -112,7 +112,9 @@ static int decide(struct kmt_legacy_filter *lf, const struct kmt_event *ev)
 {
 	int err;
 
-	if (ev->op == KMT_OP_FREE)
+	if (ev->op == KMT_OP_GIVE_UP && ev->type != KMT_TYPE_PAGES)	/* its free may follow */
+		return ev->addr && kmt_addrset_has(&lf->passed, kmt_event_key(ev));
+	if (ev->op != KMT_OP_ALLOC)
 		return forget(lf, ev);
 	if (!alloc_passes(lf, ev)) {
 		/* whoever had this address is gone, though no free was seen */

@@ -84,7 +84,7 @@ bool kmt_pages_pass(struct kmt_pages *p, const struct kmt_event *ev)
 {
 	bool known = kmt_frames_del(&p->frames, ev);
 
-	if (ev->op == KMT_OP_FREE)
+	if (ev->op != KMT_OP_ALLOC)
 		return known;
 	if (!p->user && kmt_pages_is_user(ev))
 		return false;

@@ -285,7 +285,9 @@ int kmt_select_event(struct kmt_select *s, const struct kmt_event *ev)
 {
 	int err;
 
-	if (ev->op == KMT_OP_FREE)
+	if (ev->op == KMT_OP_GIVE_UP && ev->type != KMT_TYPE_PAGES)	/* its free may follow */
+		return kmt_addrset_has(&s->passed, kmt_event_key(ev));
+	if (ev->op != KMT_OP_ALLOC)
 		return forget(s, ev);
 	if (!alloc_passes(s, ev)) {
 		/* whoever had this address is gone, though no free was seen */

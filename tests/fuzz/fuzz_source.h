@@ -31,7 +31,7 @@ static int fuzz_event(void *ctx, const struct kmt_event *ev)
 	n += ev->comm ? strlen(ev->comm) : 0;
 	n += ev->cache ? strlen(ev->cache) : 0;
 	n += ev->call_site_name ? strlen(ev->call_site_name) : 0;
-	if (n > 8192 || (ev->op != KMT_OP_ALLOC && ev->op != KMT_OP_FREE))
+	if (n > 8192 || (unsigned)ev->op > KMT_OP_GIVE_UP)
 		abort();
 	for (uint32_t i = 0; i < ev->n_ips; i++) {
 		struct kmt_symbol sym;

@@ -19,6 +19,7 @@ struct model_object {
 	uint64_t addr, req, alloc, birth;
 	uint32_t cpu;
 	bool pages;		/* in the page layer */
+	bool awaiting;		/* RCU, since birth */
 	int site;
 };
 
@@ -32,6 +33,7 @@ struct model {
 	int n_objects;
 	uint64_t events, allocs, frees, failures, nulls, unknown, untraced, no_site, no_object;
 	uint64_t peak, now, first;
+	uint64_t given_up, waits_freed, waits_reused, given_up_twice, over;
 	uint64_t steps_back, mismatched, replaced_by_nothing;	/* coverage of the streams */
 };
 
@@ -90,7 +92,7 @@ static uint64_t model_live(const struct model *m, int site)
 	uint64_t sum = 0;
 
 	for (int i = 0; i < m->n_objects; i++)
-		if (site < 0 || m->object[i].site == site)
+		if (!m->object[i].awaiting && (site < 0 || m->object[i].site == site))
 			sum += m->object[i].alloc;
 	return sum;
 }
@@ -114,7 +116,10 @@ static void model_alloc(struct model *m, const struct kmt_event *ev)
 		m->nulls++;
 		return;
 	}
-	if (old >= 0) {
+	if (old >= 0 && m->object[old].awaiting) {
+		m->waits_reused++;
+		m->object[old] = m->object[--m->n_objects];
+	} else if (old >= 0) {
 		m->untraced++;
 		m->site[m->object[old].site].counts.untraced_frees++;
 		model_drop(m, old);
@@ -176,13 +181,26 @@ static void model_free_site(struct model *m, const struct kmt_event *ev)
 static void model_free(struct model *m, const struct kmt_event *ev)
 {
 	int i = model_find(m, ev);
+	/* what a file calls a giving up of pages is a free */
+	bool gives_up = ev->op == KMT_OP_GIVE_UP && ev->type != KMT_TYPE_PAGES;
 	struct kmt_site *site;
 
 	if (ev->addr <= 16) {
 		m->nulls++;
 		return;
 	}
+	if (i >= 0 && m->object[i].awaiting && !gives_up) {
+		m->waits_freed++;
+		m->object[i] = m->object[--m->n_objects];
+		return;
+	}
 	model_free_site(m, ev);
+	if (i >= 0 && m->object[i].awaiting) {
+		m->unknown++;
+		m->given_up_twice++;
+		m->object[i].birth = ev->has_time ? ev->ts_ns : 0;
+		return;
+	}
 	if (i < 0) {
 		m->unknown++;
 		return;
@@ -205,7 +223,43 @@ static void model_free(struct model *m, const struct kmt_event *ev)
 		if (age < m->opts.temporary_ns)
 			site->counts.temporary++;
 	}
-	model_drop(m, i);
+	if (!gives_up) {
+		model_drop(m, i);
+		return;
+	}
+	m->given_up++;
+	site->counts.given_up++;
+	site->counts.bytes_req_freed += m->object[i].req;
+	site->counts.bytes_alloc_freed += m->object[i].alloc;
+	m->object[i].awaiting = true;
+	m->object[i].birth = ev->has_time ? ev->ts_ns : 0;
+}
+
+/* 30 s after it was given up, what is not seen again awaits no more. */
+static bool model_waits(const struct model *m, const struct model_object *o)
+{
+	return o->awaiting && (!o->birth || m->now < o->birth ||
+			       m->now - o->birth <= UINT64_C(30000000000));
+}
+
+/* What awaits at this moment; returns the number of objects that a walk must show. */
+static int model_settle(struct model *m)
+{
+	int shown = 0;
+
+	for (int i = 0; i < m->n_sites; i++)
+		m->site[i].counts.awaiting = m->site[i].counts.bytes_awaiting = 0;
+	for (int i = 0; i < m->n_objects; i++) {
+		struct kmt_counts *c = &m->site[m->object[i].site].counts;
+
+		shown += !m->object[i].awaiting || model_waits(m, &m->object[i]);
+		m->over += m->object[i].awaiting && !model_waits(m, &m->object[i]);
+		if (!model_waits(m, &m->object[i]))
+			continue;
+		c->awaiting++;
+		c->bytes_awaiting += m->object[i].alloc;
+	}
+	return shown;
 }
 
 static void model_event(struct model *m, const struct kmt_event *ev)

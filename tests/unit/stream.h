@@ -34,6 +34,7 @@ struct stream {
 	unsigned free_percent;
 	bool no_times;
 	bool shapes;		/* the source numbers them */
+	unsigned rcu_percent;	/* of the frees: given up to RCU */
 };
 
 static struct kmt_event next_event(struct stream *st)
@@ -62,7 +63,9 @@ static struct kmt_event next_event(struct stream *st)
 		ev.addr = rnd(seed) % 2 ? 0 : 16;
 	if (rnd(seed) % 4 == 0)
 		ev.tgid = 100 + rnd(seed) % 2;
-	if (ev.op == KMT_OP_FREE) {
+	if (ev.op == KMT_OP_FREE && st->rcu_percent && rnd(seed) % 100 < st->rcu_percent)
+		ev.op = KMT_OP_GIVE_UP;
+	if (ev.op != KMT_OP_ALLOC) {
 		ev.call_site_name = NULL;
 		return ev;
 	}

@@ -309,6 +309,8 @@ static int see_object(void *ctx, const struct kmt_object *o)
 		if (want->addr == o->addr && want->site == (int)o->site) {
 			assert_true(want->req == o->bytes_req && want->alloc == o->bytes_alloc);
 			assert_true(want->birth == o->birth_ns && want->cpu == o->cpu);
+			assert_true(want->awaiting == o->awaiting);
+			assert_true(!o->awaiting || model_waits(seen->m, want));
 			seen->n++;
 			return 0;
 		}
@@ -318,11 +320,17 @@ static int see_object(void *ctx, const struct kmt_object *o)
 }
 
 /* Rows come into being in the same order on both sides. */
-static void compare(const struct kmt_session *s, const struct model *m)
+static void compare(struct kmt_session *s, struct model *m)
 {
 	struct seen seen = { .m = m };
 	struct kmt_counts total, live = { 0 };
 	struct kmt_quality q;
+	int shown = model_settle(m), n_live = 0;
+
+	assert_int_equal(kmt_session_settle(s), 0);
+	assert_int_equal(kmt_session_settle(s), 0);	/* twice is once */
+	for (int i = 0; i < m->n_objects; i++)
+		n_live += !m->object[i].awaiting;
 
 	assert_int_equal(kmt_session_n_sites(s), m->n_sites);
 	for (int i = 0; i < m->n_sites; i++) {
@@ -335,13 +343,13 @@ static void compare(const struct kmt_session *s, const struct model *m)
 		assert_true(kmt_session_free_site(s, i)->call_site == m->free_site[i].call_site);
 	}
 	kmt_session_total(s, &total);
-	assert_true(kmt_counts_live(&total) == (uint64_t)m->n_objects);
+	assert_true(kmt_counts_live(&total) == (uint64_t)n_live);
 	assert_true(kmt_counts_live_alloc(&total) == model_live(m, -1));
 	assert_true(total.allocs == m->allocs && total.frees == m->frees);
 	assert_true(kmt_session_peak(s) == m->peak);
 	assert_true(kmt_session_now(s) == m->now);
 	assert_int_equal(kmt_session_each_object(s, see_object, &seen), 0);
-	assert_int_equal(seen.n, m->n_objects);
+	assert_int_equal(seen.n, shown);
 	kmt_session_quality(s, &q);
 	assert_true(q.events == m->events);
 	assert_true(q.frees_before_start == m->unknown && q.null_frees == m->nulls);
@@ -405,7 +413,7 @@ static int watch_free(void *state, const struct kmt_session *s, const struct kmt
 	struct watcher *w = state;
 
 	assert_true(o->addr == ev->addr && o->site < kmt_session_n_sites(s));
-	*(ev->op == KMT_OP_FREE ? &w->frees : &w->untraced) += 1;
+	*(ev->op != KMT_OP_ALLOC ? &w->frees : &w->untraced) += 1;
 	w->live_bytes -= o->bytes_alloc;
 	return 0;
 }
@@ -455,12 +463,16 @@ static void run_stream(struct stream st, struct kmt_session_opts opts, int steps
 	compare_watcher(s, m);
 	/* nothing gets lost on the way, unless a table of rows is full */
 	kmt_session_quality(s, &q);
-	sum = m->allocs + m->frees + q.frees_before_start + q.failed_allocations + q.null_frees;
+	sum = m->allocs + m->frees + m->waits_freed + q.frees_before_start + q.failed_allocations + q.null_frees;
 	if (!q.lost[KMT_LOSS_SITES])
 		assert_true(q.events == sum);
 	/* and the stream was worth it */
 	assert_true(m->untraced && m->unknown && m->failures && m->nulls && m->mismatched);
 	assert_true(st.no_times || m->steps_back);
+	if (st.rcu_percent)
+		assert_true(m->given_up && m->waits_freed && m->waits_reused && m->given_up_twice);
+	if (st.rcu_percent && !st.no_times && st.addresses >= 100)
+		assert_true(m->over);
 	kmt_session_free(s);
 	free(shaper);
 	free(m);
@@ -470,32 +482,43 @@ static void run_stream(struct stream st, struct kmt_session_opts opts, int steps
 
 static void test_model(void **state)
 {
-	run_stream((struct stream){ 1, 0, 120, 50, false, false }, OPTS(), 120000);
-	run_stream((struct stream){ 2, 0, 30, 30, false, false }, OPTS(.temporary_ns = 20000), 100000);
-	run_stream((struct stream){ 3, 0, 400, 60, true, false }, OPTS(), 100000);
+	run_stream((struct stream){ 1, 0, 120, 50, false, false, 0 }, OPTS(), 120000);
+	run_stream((struct stream){ 2, 0, 30, 30, false, false, 0 }, OPTS(.temporary_ns = 20000), 100000);
+	run_stream((struct stream){ 3, 0, 400, 60, true, false, 0 }, OPTS(), 100000);
 }
 
 static void test_model_keys(void **state)
 {
-	run_stream((struct stream){ 4, 0, 120, 50, false, false }, OPTS(.by_stack = true), 100000);
-	run_stream((struct stream){ 5, 0, 120, 50, false, false }, OPTS(.by_task = true), 100000);
+	run_stream((struct stream){ 4, 0, 120, 50, false, false, 0 }, OPTS(.by_stack = true), 100000);
+	run_stream((struct stream){ 5, 0, 120, 50, false, false, 0 }, OPTS(.by_task = true), 100000);
 }
 
 static void test_model_shapes(void **state)
 {
-	run_stream((struct stream){ 10, 0, 120, 50, false, true }, OPTS(), 60000);
-	run_stream((struct stream){ 11, 0, 120, 50, false, true }, OPTS(.by_stack = true), 60000);
-	run_stream((struct stream){ 12, 0, 120, 50, false, true }, OPTS(.by_task = true), 60000);
-	run_stream((struct stream){ 13, 0, 120, 50, false, true }, OPTS(.max_sites = 20), 60000);
+	run_stream((struct stream){ 10, 0, 120, 50, false, true, 0 }, OPTS(), 60000);
+	run_stream((struct stream){ 11, 0, 120, 50, false, true, 0 }, OPTS(.by_stack = true), 60000);
+	run_stream((struct stream){ 12, 0, 120, 50, false, true, 0 }, OPTS(.by_task = true), 60000);
+	run_stream((struct stream){ 13, 0, 120, 50, false, true, 0 }, OPTS(.max_sites = 20), 60000);
 }
 
 static void test_model_full(void **state)
 {
-	run_stream((struct stream){ 6, 0, 300, 45, false, false }, OPTS(.max_objects = 64), 100000);
-	run_stream((struct stream){ 7, 0, 4, 45, false, false }, OPTS(.max_objects = 1), 20000);
-	run_stream((struct stream){ 8, 0, 120, 50, false, false }, OPTS(.max_sites = 20), 100000);
-	run_stream((struct stream){ 9, 0, 120, 40, false, false },
+	run_stream((struct stream){ 6, 0, 300, 45, false, false, 0 }, OPTS(.max_objects = 64), 100000);
+	run_stream((struct stream){ 7, 0, 4, 45, false, false, 0 }, OPTS(.max_objects = 1), 20000);
+	run_stream((struct stream){ 8, 0, 120, 50, false, false, 0 }, OPTS(.max_sites = 20), 100000);
+	run_stream((struct stream){ 9, 0, 120, 40, false, false, 0 },
 		   OPTS(.max_sites = 9, .max_objects = 50), 100000);
+}
+
+static void test_model_rcu(void **state)
+{
+	run_stream((struct stream){ 14, 0, 120, 50, false, false, 50 }, OPTS(), 120000);
+	run_stream((struct stream){ 15, 0, 120, 50, false, true, 30 }, OPTS(), 60000);
+	run_stream((struct stream){ 16, 0, 400, 60, true, false, 30 }, OPTS(), 60000);
+	run_stream((struct stream){ 17, 0, 300, 45, false, false, 40 },
+		   OPTS(.max_objects = 64, .by_stack = true), 60000);
+	run_stream((struct stream){ 18, 0, 120, 50, false, false, 40 },
+		   OPTS(.max_sites = 20, .by_task = true), 60000);
 }
 
 /* ---- snapshots -------------------------------------------------------------- */
@@ -660,6 +683,7 @@ int main(void)
 		cmocka_unit_test(test_model_keys),
 		cmocka_unit_test(test_model_shapes),
 		cmocka_unit_test(test_model_full),
+		cmocka_unit_test(test_model_rcu),
 		cmocka_unit_test(test_snapshots),
 		cmocka_unit_test(test_snapshot_merges_and_mixes),
 		cmocka_unit_test(test_snapshot_without_objects),

@@ -702,21 +702,21 @@ static void run_trend(struct stream st, struct kmt_session_opts opts, size_t ste
 
 static void test_trends(void **state)
 {
-	run_trend((struct stream){ 31, 0, 60, 50, false, false }, (struct kmt_session_opts){ 0 },
+	run_trend((struct stream){ 31, 0, 60, 50, false, false, 0 }, (struct kmt_session_opts){ 0 },
 		  3000);
-	run_trend((struct stream){ 32, 0, 220, 20, false, false }, (struct kmt_session_opts){ 0 },
+	run_trend((struct stream){ 32, 0, 220, 20, false, false, 0 }, (struct kmt_session_opts){ 0 },
 		  3000);
-	run_trend((struct stream){ 33, 0, 200, 40, false, false },
+	run_trend((struct stream){ 33, 0, 200, 40, false, false, 0 },
 		  (struct kmt_session_opts){ .max_objects = 50 }, 3000);
 }
 
 static void test_streams(void **state)
 {
-	run_stream((struct stream){ 21, 0, 60, 50, false, false }, (struct kmt_session_opts){ 0 },
+	run_stream((struct stream){ 21, 0, 60, 50, false, false, 0 }, (struct kmt_session_opts){ 0 },
 		   20000);
-	run_stream((struct stream){ 22, 0, 200, 55, false, false }, (struct kmt_session_opts){ 0 },
+	run_stream((struct stream){ 22, 0, 200, 55, false, false, 0 }, (struct kmt_session_opts){ 0 },
 		   20000);
-	run_stream((struct stream){ 23, 0, 200, 40, false, false },
+	run_stream((struct stream){ 23, 0, 200, 40, false, false, 0 },
 		   (struct kmt_session_opts){ .max_objects = 50 }, 20000);
 }
 
