@@ -198,6 +198,13 @@ static int number_of(struct kmt_decoder *d, const struct kmt_event *ev, uint64_t
 	return err ? err : (int)number + 1;
 }
 
+static enum kmt_op op_of(uint64_t flags)
+{
+	if (!(flags & KMT_SHAPE_FREE))
+		return KMT_OP_ALLOC;
+	return flags & KMT_SHAPE_GIVE_UP ? KMT_OP_GIVE_UP : KMT_OP_FREE;
+}
+
 static int take_shape(struct kmt_decoder *d, size_t i, const size_t *stack_at)
 {
 	struct shape *s = &d->shape[i];
@@ -216,7 +223,7 @@ static int take_shape(struct kmt_decoder *d, size_t i, const size_t *stack_at)
 		.slack_mask = row[KMT_SHAPE_FLAGS] & KMT_SHAPE_SLACK_VARIES ? UINT64_MAX : 0,
 		.shift = kmt_col_at(col_of(d, KMT_COL_SHAPE_SHIFT), i) & 63,
 		.ev = {
-			.op = row[KMT_SHAPE_FLAGS] & KMT_SHAPE_FREE ? KMT_OP_FREE : KMT_OP_ALLOC,
+			.op = op_of(row[KMT_SHAPE_FLAGS]),
 			.type = (uint8_t)row[KMT_SHAPE_TYPE],
 			.has_time = row[KMT_SHAPE_FLAGS] & KMT_SHAPE_HAS_TIME,
 			.cache_inferred = row[KMT_SHAPE_FLAGS] & KMT_SHAPE_INFERRED,

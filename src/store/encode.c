@@ -134,7 +134,8 @@ static uint64_t page_flags(const struct kmt_event *ev)
 static int shape_of(struct kmt_encoder *e, const struct kmt_event *ev, size_t *ret)
 {
 	uint64_t row[KMT_SHAPE_FIELDS] = {
-		[KMT_SHAPE_FLAGS] = (ev->op == KMT_OP_FREE ? KMT_SHAPE_FREE : 0) |
+		[KMT_SHAPE_FLAGS] = (ev->op != KMT_OP_ALLOC ? KMT_SHAPE_FREE : 0) |
+				    (ev->op == KMT_OP_GIVE_UP ? KMT_SHAPE_GIVE_UP : 0) |
 				    (ev->has_time ? KMT_SHAPE_HAS_TIME : 0) |
 				    (ev->cache_inferred ? KMT_SHAPE_INFERRED : 0) | page_flags(ev),
 		[KMT_SHAPE_TYPE] = ev->type,

@@ -79,6 +79,7 @@ enum {
 	KMT_SHAPE_HAS_TIME = 2,
 	KMT_SHAPE_INFERRED = 4,
 	KMT_SHAPE_SLACK_VARIES = 8,
+	KMT_SHAPE_GIVE_UP = 16,	/* besides KMT_SHAPE_FREE: readers of 0.1.0 see a free */
 	/* of pages, plus 1: 0 is unknown; eight bits each */
 	KMT_SHAPE_ORDER_SHIFT = 8,
 	KMT_SHAPE_MIGRATETYPE_SHIFT = 16,

@@ -172,7 +172,7 @@ def print_events(c):
         print("event %s type %d time %d:%d task %d:%d/%d %s cpu %d node %d real %d inferred %d "
               "order %d migratetype %d site %x %s cache %s addr %x req %d alloc %d gfp %x "
               "stack %s" % (
-                  "free" if flags & 1 else "alloc", c[17][s], bool(flags & 2), now,
+                  ("give_up" if flags & 16 else "free") if flags & 1 else "alloc", c[17][s], bool(flags & 2), now,
                   c[10][task] & 1, c[8][task], c[9][task], quote(c.names[c[11][task]]),
                   c[12][cpu], signed16(c[18][s]), signed16(c[40][i]), bool(flags & 4),
                   (flags >> 8 & 255) - 1, (flags >> 16 & 255) - 1,

@@ -84,7 +84,7 @@ static inline void random_event(uint64_t *state, bool few, struct full_event *f)
 	struct kmt_event *ev = &f->ev;
 
 	memset(f, 0, sizeof(*f));
-	ev->op = below(&own, 2) ? KMT_OP_ALLOC : KMT_OP_FREE;
+	ev->op = below(&own, 2) ? KMT_OP_ALLOC : below(&own, 3) ? KMT_OP_FREE : KMT_OP_GIVE_UP;
 	ev->type = few ? (uint8_t)below(&own, 5) : (uint8_t)random64(&own);
 	ev->order = ev->migratetype = -1;
 	if (ev->type == KMT_TYPE_PAGES) {

@@ -30,11 +30,16 @@ static void add_stack(struct kmt_buf *b, const uint64_t *ips, size_t n)
 		kmt_buf_printf(b, "%s%" PRIx64, i ? "," : "", ips[i]);
 }
 
+static const char *op_name(enum kmt_op op)
+{
+	return op == KMT_OP_ALLOC ? "alloc" : op == KMT_OP_FREE ? "free" : "give_up";
+}
+
 static void add_event(struct kmt_buf *b, const struct kmt_event *ev)
 {
 	kmt_buf_printf(b, "event %s type %u time %u:%" PRIu64 " task %u:%u/%u ",
-		       ev->op == KMT_OP_FREE ? "free" : "alloc", ev->type, ev->has_time, ev->ts_ns,
-		       ev->has_task, ev->pid, ev->tgid);
+		       op_name(ev->op), ev->type, ev->has_time, ev->ts_ns, ev->has_task, ev->pid,
+		       ev->tgid);
 	add_name(b, ev->comm);
 	kmt_buf_printf(b, " cpu %u node %d real %d inferred %u order %d migratetype %d site %" PRIx64
 		       " ", ev->cpu, ev->node, ev->real_node, ev->cache_inferred, ev->order,
