@@ -13,12 +13,12 @@
 #include "base/err.h"
 #include "base/fmt.h"
 #include "render/emit.h"
-#include "render/layout.h"
+#include "report/cell_text.h"
+#include "report/layout.h"
 
 #define WIDTH		80
 #define GAP		2	/* blanks between a title, its value and the next field */
 #define DETAIL_INDENT	4
-#define BAR_WIDTH	20
 
 #define ALARM_ON	"\033[1;7m"
 #define ALARM_OFF	"\033[0m"
@@ -44,86 +44,6 @@ static void put_blanks(struct kmt_buf *b, size_t n)
 {
 	while (n--)
 		kmt_buf_puts(b, " ");
-}
-
-/* "a, b" from "a\nb" */
-static void put_list(struct kmt_buf *b, const char *text)
-{
-	while (*text) {
-		size_t len = strcspn(text, "\n");
-
-		kmt_buf_escape(b, text, len);
-		text += len;
-		if (*text && *++text)
-			kmt_buf_puts(b, ", ");
-	}
-}
-
-/* As many characters of BAR_WIDTH as hundredths; what is not nothing has one at least. */
-static void put_bar(struct kmt_buf *b, double percent)
-{
-	double n = percent * BAR_WIDTH / 100;
-
-	if (!(n > 0))
-		return;
-	for (int i = 0; i < BAR_WIDTH && (!i || n >= i + 0.5); i++)
-		kmt_buf_puts(b, "#");
-}
-
-static void put_number(struct kmt_buf *b, enum kmt_unit unit, const struct kmt_cell *c,
-		       bool exact)
-{
-	char out[KMT_FMT_LEN];
-
-	switch (unit) {
-	case KMT_UNIT_BYTES:
-		kmt_buf_puts(b, kmt_fmt_bytes(out, c->i, exact));
-		break;
-	case KMT_UNIT_BYTES_PER_S:
-		kmt_buf_printf(b, "%s/s", kmt_fmt_bytes(out, c->i, exact));
-		break;
-	case KMT_UNIT_COUNT_PER_S:
-		kmt_buf_printf(b, "%s/s", kmt_fmt_count(out, c->i));
-		break;
-	case KMT_UNIT_PERCENT:
-		kmt_buf_puts(b, kmt_fmt_percent(out, c->d));
-		break;
-	case KMT_UNIT_BAR:
-		put_bar(b, c->d);
-		break;
-	case KMT_UNIT_NS:
-		if (c->i < 0)
-			kmt_buf_puts(b, "-");
-		kmt_buf_puts(b, kmt_fmt_duration(out, c->i < 0 ? 0 - (uint64_t)c->i
-							       : (uint64_t)c->i));
-		break;
-	case KMT_UNIT_ADDR:
-		kmt_buf_puts(b, kmt_fmt_addr(out, (uint64_t)c->i));
-		break;
-	default:
-		kmt_buf_puts(b, kmt_fmt_count(out, c->i));
-		break;
-	}
-}
-
-static void put_cell(struct kmt_buf *b, enum kmt_unit unit, const struct kmt_cell *c, bool exact)
-{
-	if (kmt_cell_is_null(c, unit))
-		kmt_buf_puts(b, "-");
-	else if (unit == KMT_UNIT_TEXT)
-		kmt_buf_escape(b, c->text, SIZE_MAX);
-	else if (unit == KMT_UNIT_LIST)
-		put_list(b, c->text);
-	else
-		put_number(b, unit, c, exact);
-}
-
-/* A field's value; a percentage stands alone here, so it gets its sign. */
-static void put_field_value(const struct text *t, const struct kmt_field *f, struct kmt_buf *b)
-{
-	put_cell(b, f->unit, &f->cell, t->opts->exact_bytes);
-	if (f->unit == KMT_UNIT_PERCENT && !f->cell.is_null)
-		kmt_buf_puts(b, "%");
 }
 
 /* Cut to 'width' with an ellipsis. The text is ASCII: a byte is a cell. */
@@ -176,7 +96,7 @@ static void put_summary(const struct text *t)
 		_cleanup_buf_ struct kmt_buf value = { 0 };
 
 		kmt_buf_puts(&value, f->v[i].alarm ? "! " : "");
-		put_field_value(t, &f->v[i], &value);
+		kmt_field_print(&value, &f->v[i], t->opts->exact_bytes);
 		take_error(t, &value);
 		if (is_right && value.len > room) {
 			kmt_buf_puts(t->out, "\n");
@@ -222,8 +142,8 @@ static void measure(const struct text *t, struct kmt_layout *l)
 		c->natural = c->title_width;
 		for (size_t k = 0; k < t->r->n_rows; k++) {
 			kmt_buf_clear(&b);
-			put_cell(&b, t->r->columns[c->index].unit, &t->r->rows[k].cells[c->index],
-				 t->opts->exact_bytes);
+			kmt_cell_print(&b, t->r->columns[c->index].unit,
+				       &t->r->rows[k].cells[c->index], t->opts->exact_bytes);
 			take_error(t, &b);
 			if (b.len > c->natural)
 				c->natural = b.len;
@@ -264,7 +184,7 @@ static int add_line(const struct text *t, const struct kmt_layout *l, const stru
 		if (l->v[i].dropped)
 			continue;
 		kmt_buf_clear(&b);
-		put_cell(&b, unit, &row->cells[l->v[i].index], t->opts->exact_bytes);
+		kmt_cell_print(&b, unit, &row->cells[l->v[i].index], t->opts->exact_bytes);
 		if (kmt_unit_is_text(unit))
 			cut(t, &b, l->v[i].width);
 		if (b.error || scols_line_set_data(line, n++, kmt_buf_str(&b)))
@@ -428,7 +348,7 @@ static void put_quality_fields(const struct text *t, struct flow *flow, bool ala
 		if (kmt_emit_is_alarm(f) != alarms)
 			continue;
 		kmt_buf_printf(&item, "%s%s ", alarms ? "! " : "", f->title);
-		put_field_value(t, f, &item);
+		kmt_field_print(&item, f, t->opts->exact_bytes);
 		put_item(t, flow, kmt_buf_str(&item), alarms);
 		take_error(t, &item);
 	}

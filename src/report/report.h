@@ -78,6 +78,7 @@ struct kmt_report {
 	uint64_t rows_total;	/* before --limit */
 	size_t	*shown;		/* columns chosen by --columns, in order; NULL = defaults */
 	size_t	n_shown;
+	bool	shown_may_drop;	/* 'shown' is a proposal: what does not fit is left out */
 	int	sort_column;	/* -1 = none */
 	bool	sort_ascending;
 	char	**notes;

@@ -5,8 +5,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <string.h>
 
 #include "base/err.h"
+#include "report/match.h"
 #include "report/report.h"
 
 enum { SITE, CACHES, ALLOCS, BYTES, WASTE, AGE, ADDR, N_COLUMNS };
@@ -269,6 +271,43 @@ static void test_no_rows(void **state)
 	kmt_report_free(r);
 }
 
+/* What is left of the sample; "!" and the error's text if it is none. */
+static void expect_match(const char *expr, const char *want)
+{
+	struct kmt_report *r = sample();
+	size_t before = r->n_rows;
+	int err = kmt_report_match(r, expr);
+
+	if (*want == '!') {
+		assert_int_equal(err, -EINVAL);
+		assert_non_null(strstr(kmt_err_text(), want + 1));
+		assert_int_equal(r->n_rows, before);
+	} else {
+		assert_int_equal(err, 0);
+		assert_string_equal(sites(r), want);
+		assert_int_equal(r->rows_total, strlen(want));
+	}
+	kmt_report_free(r);
+}
+
+static void test_match(void **state)
+{
+	expect_match("filp", "ab");			/* a hidden column, any entry */
+	expect_match("FILP|dentry", "abc");
+	expect_match("^filp$", "b");			/* a's list reads "kmalloc-64, filp" */
+	expect_match("", "abc-e");
+	expect_match("4096", "");			/* only texts, unless a column is named */
+	expect_match("allocs~3", "ace");
+	expect_match("allocs!~3", "b-");
+	expect_match("NET~KiB", "ab");			/* as it is shown: 4.0 KiB, -2.0 KiB */
+	expect_match("net_bytes>=4K", "ac");		/* a comparison of the report's own */
+	expect_match("site=b", "b");
+	expect_match("nothing=b", "");			/* no column: a regular expression */
+	expect_match("[", "!regular expression '['");
+	expect_match("site~(", "!regular expression '('");
+	expect_match("allocs>many", "!allocs");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -281,6 +320,7 @@ int main(void)
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_limit_and_choose),
 		cmocka_unit_test(test_no_rows),
+		cmocka_unit_test(test_match),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

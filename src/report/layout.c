@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "render/layout.h"
+#include "report/layout.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -109,7 +109,7 @@ static bool fits(struct kmt_layout *l, const struct kmt_report *r, size_t width)
 void kmt_layout_fit(struct kmt_layout *l, const struct kmt_report *r, size_t width)
 {
 	while (!fits(l, r, width))
-		if (r->shown || !drop_one(l, r))
+		if ((r->shown && !r->shown_may_drop) || !drop_one(l, r))
 			return;
 	/* a wide column that went last may have made room for narrow ones */
 	for (size_t i = 0; i < l->n; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Which columns of a text table are shown, in which order and how wide. */
-#ifndef KMT_RENDER_LAYOUT_H
-#define KMT_RENDER_LAYOUT_H
+#ifndef KMT_REPORT_LAYOUT_H
+#define KMT_REPORT_LAYOUT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,7 +32,8 @@ void kmt_layout_done(struct kmt_layout *l);
 /*
  * Fit into 'width', one blank between columns: shrink the frozen columns, then
  * other texts, and then, by default only, drop columns from the right; never
- * the sorted one. What --columns named stays, even if lines get too long.
+ * the sorted one. What --columns named stays, even if lines get too long, unless
+ * the report says that it is only a proposal.
  */
 void kmt_layout_fit(struct kmt_layout *l, const struct kmt_report *r, size_t width);
 
