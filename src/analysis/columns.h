@@ -37,6 +37,8 @@
 	{ "temporary", "TEMPORARY", KMT_UNIT_COUNT, KMT_HIDDEN, false },			\
 	{ "untraced_frees", "UNTRACED", KMT_UNIT_COUNT, KMT_HIDDEN, false },			\
 	{ "untracked", "UNTRACKED", KMT_UNIT_COUNT, KMT_HIDDEN, false },			\
+	{ "net_bytes_per_s", "NET/S", KMT_UNIT_BYTES_PER_S, KMT_HIDDEN, false },		\
+	{ "allocs_per_s", "ALLOC/S", KMT_UNIT_COUNT_PER_S, KMT_HIDDEN, false },			\
 	{ "type", "TYPE", KMT_UNIT_TEXT, KMT_HIDDEN, false },					\
 	{ "gfp", "GFP", KMT_UNIT_TEXT, KMT_HIDDEN, false },					\
 	{ "lifetimes_log2", "LIFETIMES", KMT_UNIT_LIST, KMT_HIDDEN, false },			\

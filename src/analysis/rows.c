@@ -142,6 +142,44 @@ static int fill_age_max(const struct kmt_row_source *s, struct kmt_cell *cell)
 	return fill_age(s, s->g->age_max, cell);
 }
 
+/* How long the window of the counts is; 0 unknown. */
+static uint64_t window_ns(const struct kmt_row_source *s)
+{
+	struct kmt_quality q;
+
+	if (s->in->interval_ns)
+		return s->in->interval_ns;
+	kmt_session_quality(s->in->session, &q);
+	return q.window_ns;
+}
+
+static void put_per_s(const struct kmt_row_source *s, __int128 n, struct kmt_cell *cell)
+{
+	uint64_t ns = window_ns(s);
+
+	if (!ns)
+		return;
+	n = n * 1000000000 / ns;
+	kmt_cell_int(cell, n > INT64_MAX ? INT64_MAX : n < INT64_MIN ? INT64_MIN : (int64_t)n);
+}
+
+/* What is live now and was not when the window began, less what was and is not. */
+static int fill_net_rate(const struct kmt_row_source *s, struct kmt_cell *cell)
+{
+	const struct kmt_counts *w = &s->g->window;
+
+	if (s->has_objects)
+		put_per_s(s, (__int128)w->bytes_alloc - w->bytes_alloc_freed -
+			  w->bytes_alloc_untracked, cell);
+	return 0;
+}
+
+static int fill_alloc_rate(const struct kmt_row_source *s, struct kmt_cell *cell)
+{
+	put_per_s(s, s->g->window.allocs, cell);
+	return 0;
+}
+
 static int fill_type(const struct kmt_row_source *s, struct kmt_cell *cell)
 {
 	char text[2] = { kmt_type_letter(s->key->type) };
@@ -285,6 +323,8 @@ static const struct filler {
 	{ "age_min_ns", fill_age_min },
 	{ "age_p50_ns", fill_age_p50 },
 	{ "age_max_ns", fill_age_max },
+	{ "net_bytes_per_s", fill_net_rate },
+	{ "allocs_per_s", fill_alloc_rate },
 	{ "type", fill_type },
 	{ "gfp", fill_gfp },
 	{ "lifetimes_log2", fill_lifetimes },

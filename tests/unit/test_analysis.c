@@ -325,6 +325,9 @@ static void test_object_table_full(void **state)
 	is_int(&w, 0, "live_objects", 64);
 	is_int(&w, 0, "live_bytes_allocated", 64 * 2048);
 	is_int(&w, 0, "untracked", 936);
+	/* from the first event to the last, 1000 of them 1 us apart */
+	is_int(&w, 0, "allocs_per_s", 1001001);
+	is_int(&w, 0, "net_bytes_per_s", 131203203);	/* of the 64 that are known */
 	is_text(&w, 0, "balance.verdict", "not comparable (object table full)");
 	field_is(&w.r->quality, "lost_objects", 936);
 	assert_true(has_note(&w, "936 allocations were not tracked"));
@@ -457,6 +460,8 @@ static void test_interval(void **state)
 	field_is(&w.r->summary, "live_objects", 601);
 	/* 99 objects of 2048 bytes fewer in 2 s */
 	field_is(&w.r->summary, "growth_bytes_per_s", -101376);
+	is_int(&w, 0, "net_bytes_per_s", -101376);
+	is_int(&w, 0, "allocs_per_s", 0);	/* 1 in 2 s */
 	assert_int_equal(w.r->window_ns, 2000000000);
 	run(&w, "free-site");
 	is_int(&w, 0, "frees", 100);
