@@ -46,18 +46,6 @@ static void put_blanks(struct kmt_buf *b, size_t n)
 		kmt_buf_puts(b, " ");
 }
 
-/* Cut to 'width' with an ellipsis. The text is ASCII: a byte is a cell. */
-static void cut(const struct text *t, struct kmt_buf *b, size_t width)
-{
-	size_t dots = t->utf8 ? 1 : 3;
-
-	if (b->error || b->len <= width)
-		return;
-	b->len = width > dots ? width - dots : 0;
-	b->data[b->len] = '\0';
-	kmt_buf_puts(b, t->utf8 ? "\u2026" : "...");
-}
-
 static void put_alarm(const struct text *t, const char *text)
 {
 	if (t->opts->color)
@@ -111,56 +99,15 @@ static void put_summary(const struct text *t)
 	}
 }
 
-/* The title with the mark of the sorted column: its text and its width. */
-static void put_title(const struct text *t, size_t index, struct kmt_buf *b, size_t *ret_width)
-{
-	const struct kmt_report *r = t->r;
-
-	kmt_buf_puts(b, r->columns[index].title);
-	*ret_width = b->len;
-	if ((int)index != r->sort_column || t->opts->no_header)
-		return;
-	if (t->utf8)
-		kmt_buf_puts(b, r->sort_ascending ? "\u25b2" : "\u25bc");
-	else
-		kmt_buf_puts(b, r->sort_ascending ? "^" : "v");
-	++*ret_width;
-}
-
-static void measure(const struct text *t, struct kmt_layout *l)
-{
-	_cleanup_buf_ struct kmt_buf b = { 0 };
-
-	for (size_t i = 0; i < l->n; i++) {
-		struct kmt_layout_column *c = &l->v[i];
-
-		kmt_buf_clear(&b);
-		put_title(t, c->index, &b, &c->title_width);
-		take_error(t, &b);
-		if (t->opts->no_header)
-			c->title_width = 0;
-		c->natural = c->title_width;
-		for (size_t k = 0; k < t->r->n_rows; k++) {
-			kmt_buf_clear(&b);
-			kmt_cell_print(&b, t->r->columns[c->index].unit,
-				       &t->r->rows[k].cells[c->index], t->opts->exact_bytes);
-			take_error(t, &b);
-			if (b.len > c->natural)
-				c->natural = b.len;
-		}
-	}
-}
-
 static int add_columns(const struct text *t, const struct kmt_layout *l, struct libscols_table *tb)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		_cleanup_buf_ struct kmt_buf title = { 0 };
 		enum kmt_unit unit = t->r->columns[l->v[i].index].unit;
-		size_t width;
 
 		if (l->v[i].dropped)
 			continue;
-		put_title(t, l->v[i].index, &title, &width);
+		kmt_title_print(&title, t->r, l->v[i].index, t->utf8);
 		if (title.error || !scols_table_new_column(tb, kmt_buf_str(&title), 0,
 					kmt_unit_is_text(unit) || unit == KMT_UNIT_BAR ?
 					0 : SCOLS_FL_RIGHT))
@@ -186,7 +133,7 @@ static int add_line(const struct text *t, const struct kmt_layout *l, const stru
 		kmt_buf_clear(&b);
 		kmt_cell_print(&b, unit, &row->cells[l->v[i].index], t->opts->exact_bytes);
 		if (kmt_unit_is_text(unit))
-			cut(t, &b, l->v[i].width);
+			kmt_text_cut(&b, l->v[i].width, t->utf8);
 		if (b.error || scols_line_set_data(line, n++, kmt_buf_str(&b)))
 			return -ENOMEM;
 	}
@@ -221,7 +168,7 @@ static void put_detail(const struct text *t, const struct kmt_row *row)
 
 		put_blanks(&line, DETAIL_INDENT);
 		kmt_buf_escape(&line, row->detail[i], SIZE_MAX);
-		cut(t, &line, t->width);
+		kmt_text_cut(&line, t->width, t->utf8);
 		kmt_buf_printf(t->out, "%s\n", kmt_buf_str(&line));
 		take_error(t, &line);
 	}
@@ -278,7 +225,9 @@ static int put_table(const struct text *t)
 		return 0;
 	}
 	if (t->r->n_rows) {
-		measure(t, &l);
+		err = kmt_layout_measure(&l, t->r, !t->opts->no_header, t->opts->exact_bytes);
+		if (err)
+			return err;
 		kmt_layout_fit(&l, t->r, t->width);
 		err = put_rows(t, &l);
 		if (err)

@@ -86,3 +86,25 @@ void kmt_field_print(struct kmt_buf *b, const struct kmt_field *f, bool exact)
 	if (f->unit == KMT_UNIT_PERCENT && !f->cell.is_null)
 		kmt_buf_puts(b, "%");
 }
+
+void kmt_title_print(struct kmt_buf *b, const struct kmt_report *r, size_t column, bool utf8)
+{
+	kmt_buf_puts(b, r->columns[column].title);
+	if ((int)column != r->sort_column)
+		return;
+	if (utf8)
+		kmt_buf_puts(b, r->sort_ascending ? "\u25b2" : "\u25bc");
+	else
+		kmt_buf_puts(b, r->sort_ascending ? "^" : "v");
+}
+
+void kmt_text_cut(struct kmt_buf *b, size_t width, bool utf8)
+{
+	size_t dots = utf8 ? 1 : 3;
+
+	if (b->error || b->len <= width)
+		return;
+	b->len = width > dots ? width - dots : 0;
+	b->data[b->len] = '\0';
+	kmt_buf_puts(b, utf8 ? "\u2026" : "...");
+}

@@ -3,8 +3,12 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/err.h"
+#include "report/cell_text.h"
 
 /* A name cut shorter than this says nothing. */
 #define FROZEN_MIN	20
@@ -37,6 +41,28 @@ void kmt_layout_done(struct kmt_layout *l)
 {
 	free(l->v);
 	*l = (struct kmt_layout){ 0 };
+}
+
+int kmt_layout_measure(struct kmt_layout *l, const struct kmt_report *r, bool titles,
+		       bool exact_bytes)
+{
+	struct kmt_buf b _cleanup_(kmt_buf_done) = { 0 };
+
+	for (size_t i = 0; i < l->n; i++) {
+		struct kmt_layout_column *c = &l->v[i];
+
+		c->title_width = titles ? strlen(r->columns[c->index].title) +
+					  ((int)c->index == r->sort_column) : 0;
+		c->natural = c->title_width;
+		for (size_t k = 0; k < r->n_rows && !b.error; k++) {
+			kmt_buf_clear(&b);
+			kmt_cell_print(&b, r->columns[c->index].unit, &r->rows[k].cells[c->index],
+				       exact_bytes);
+			if (b.len > c->natural)
+				c->natural = b.len;
+		}
+	}
+	return b.error ? kmt_err(b.error, "out of memory") : 0;
 }
 
 static size_t total(const struct kmt_layout *l)

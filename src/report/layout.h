@@ -23,10 +23,12 @@ struct kmt_layout {
 
 /*
  * Defaults: the columns that are not hidden, the frozen ones last. Chosen ones
- * (--columns): exactly those, in that order. Widths are for the caller to fill
- * in (natural, title_width) before kmt_layout_fit(). 0 or -ENOMEM.
+ * (--columns): exactly those, in that order. 0 or -ENOMEM.
  */
 int kmt_layout_init(struct kmt_layout *l, const struct kmt_report *r);
+/* How wide they would be: the titles, if there are any, and all rows. 0 or -ENOMEM. */
+int kmt_layout_measure(struct kmt_layout *l, const struct kmt_report *r, bool titles,
+		       bool exact_bytes);
 void kmt_layout_done(struct kmt_layout *l);
 
 /*
