@@ -3,7 +3,8 @@
  * The original's default text (Linux commit 36994e58a48f "tracing/kmemtrace:
  * normalize the raw tracer event to the unified tracing API", in v2.6.30):
  * decimal throughout, one event a line. An allocation is told from a free by
- * its bytes_req only.
+ * its bytes_req only. Ours is the line of what is given up to RCU, which the
+ * original could not see: that of a free, and a pair that says so.
  */
 #include <inttypes.h>
 
@@ -31,6 +32,8 @@ static void default_event(const struct kmt_eventfmt_opts *opts, const struct kmt
 		kmt_buf_printf(out, " bytes_req %" PRIu64 " bytes_alloc %" PRIu64
 			       " gfp_flags %" PRIu64 " node %d", ev->bytes_req, ev->bytes_alloc,
 			       ev->gfp, ev->node);
+	if (ev->op == KMT_OP_GIVE_UP)
+		kmt_buf_puts(out, " given_up rcu");
 	kmt_columns_pairs(opts, ev, out);
 	kmt_buf_puts(out, "\n");
 	kmt_columns_stack(opts, ev, out);

@@ -3,7 +3,8 @@
  * The original's second output, option kmem_minimalistic (Linux commit
  * 36994e58a48f "tracing/kmemtrace: normalize the raw tracer event to the
  * unified tracing API", in v2.6.30). Sizes of five digits and more move the
- * columns to the right, as they did there.
+ * columns to the right, as they did there. Ours is the third sign, ~ for what is
+ * given up to RCU: the original could not see that.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -49,8 +50,8 @@ static void table_event(const struct kmt_eventfmt_opts *opts, const struct kmt_e
 			       "   0x%" PRIx64 "   %4d   ", letter, ev->bytes_req, ev->bytes_alloc,
 			       ev->gfp, ev->addr, ev->node);
 	else
-		kmt_buf_printf(out, "  -      %c     %23s0x%" PRIx64 "   %7s", letter, "",
-			       ev->addr, "");
+		kmt_buf_printf(out, "  %c      %c     %23s0x%" PRIx64 "   %7s",
+			       ev->op == KMT_OP_FREE ? '-' : '~', letter, "", ev->addr, "");
 
 	size_t start = out->len;
 

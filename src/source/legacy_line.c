@@ -159,6 +159,11 @@ static enum kmt_legacy_kind parse_default(struct kmt_legacy_line *l, struct kmt_
 		return bad(l, "bad ptr");
 	if (i == w.n || !kmt_word_is(w.v[i], "bytes_req")) {
 		ev->op = KMT_OP_FREE;
+		if (pair(&w, &i, "given_up", &v)) {
+			if (!kmt_word_is(v, "rcu"))
+				return bad(l, "given up to something unknown");
+			ev->op = KMT_OP_GIVE_UP;
+		}
 		return parse_pairs(l, &w, i);
 	}
 	if (!pair_u64(&w, &i, "bytes_req", UINT64_MAX, &ev->bytes_req))
@@ -219,7 +224,7 @@ static enum kmt_legacy_kind parse_cells(struct kmt_legacy_line *l, const struct 
 	return KMT_LEGACY_EVENT;
 }
 
-/* "+ K 4096 4096 000000d0 0xffff88007cad6000 -1 getname", "- C 0x... putname" */
+/* "+ K 4096 4096 000000d0 0xffff88007cad6000 -1 getname", "- C 0x... putname", "~ C 0x... ..." */
 static enum kmt_legacy_kind parse_table(struct kmt_legacy_line *l, struct kmt_word line)
 {
 	static const char letters[] = "KCPUV";
@@ -230,7 +235,8 @@ static enum kmt_legacy_kind parse_table(struct kmt_legacy_line *l, struct kmt_wo
 
 	if (!kmt_words_split(line, &w))
 		return bad(l, "too many words");
-	ev->op = kmt_word_is(w.v[0], "+") ? KMT_OP_ALLOC : KMT_OP_FREE;
+	ev->op = kmt_word_is(w.v[0], "+") ? KMT_OP_ALLOC :
+		 kmt_word_is(w.v[0], "-") ? KMT_OP_FREE : KMT_OP_GIVE_UP;
 	if (w.n < (ev->op == KMT_OP_ALLOC ? 8U : 4U))
 		return bad(l, "too few columns");
 	if (w.v[1].len != 1)
@@ -348,7 +354,7 @@ enum kmt_legacy_kind kmt_legacy_line_parse(struct kmt_legacy_line *l, const char
 				       .migratetype = -1 };
 	if (kmt_word_starts(trimmed, "type_id "))
 		return parse_default(l, trimmed);
-	if ((trimmed.p[0] == '+' || trimmed.p[0] == '-') && trimmed.len > 1 &&
+	if (strchr("+-~", trimmed.p[0]) && trimmed.p[0] && trimmed.len > 1 &&
 	    (trimmed.p[1] == ' ' || trimmed.p[1] == '\t'))
 		return parse_table(l, trimmed);
 	if (kmt_ftrace_lost_parse(trimmed, &l->lost))

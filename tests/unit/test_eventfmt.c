@@ -141,6 +141,19 @@ static void lines_of_2008(void **state)
 		     "file_free_rcu\n");
 }
 
+/* A line of its own: a free's with a pair, and the sign of neither. */
+static void given_up(void **state)
+{
+	struct kmt_eventfmt_opts opts = { 0 };
+	struct kmt_event ev = free_2008;
+
+	ev.op = KMT_OP_GIVE_UP;
+	assert_event("default", &opts, &ev, "type_id 1 call_site 18446744071565527833 ptr "
+		     "18446612134395152256 given_up rcu\n");
+	assert_event("table", &opts, &ev, "  ~      C                            0xffff88007c088780          "
+		     "0xffffffff8034cb19\n");
+}
+
 static void caller_forms(void **state)
 {
 	const struct kmt_eventfmt_opts opts = { 0 };
@@ -310,6 +323,7 @@ int main(void)
 		cmocka_unit_test(header_is_the_sample),
 		cmocka_unit_test(header_with_columns),
 		cmocka_unit_test(lines_of_2008),
+		cmocka_unit_test(given_up),
 		cmocka_unit_test(caller_forms),
 		cmocka_unit_test(wide_sizes),
 		cmocka_unit_test(extra_columns),

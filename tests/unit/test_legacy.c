@@ -325,6 +325,39 @@ static void extra_columns_come_back(void **state)
 	}
 }
 
+/* What is given up to RCU, in both forms, with and without an extra column. */
+static void given_up_comes_back(void **state)
+{
+	static const char *const texts[] = {
+		"type_id 0 call_site 4660 ptr 18446612132314218512 given_up rcu\n",
+		"type_id 1 call_site 4660 ptr 18446612132314218512 given_up rcu cache filp time "
+		"1.000000002\n",
+	};
+	struct kmt_legacy_line l = { 0 };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct capture c = { .format = kmt_eventfmt_find("default") }, table = { 0 };
+
+		c.opts.cache = c.opts.time = i;
+		table.format = kmt_eventfmt_find("table");
+		assert_int_equal(run_text(texts[i], &c), -ENODATA);
+		assert_string_equal(kmt_buf_str(&c.text), texts[i]);
+		assert_int_equal(c.last.op, KMT_OP_GIVE_UP);
+		assert_int_equal(run_text(texts[i], &table), -ENODATA);
+		kmt_buf_clear(&c.text);
+		assert_int_equal(run_text(kmt_buf_str(&table.text), &c), -ENODATA);
+		assert_int_equal(c.last.op, KMT_OP_GIVE_UP);
+		assert_int_equal(c.last.addr, 0xffff880000000010);
+		assert_int_equal(c.last.type, i);
+		assert_int_equal(c.last.call_site, 0x1234);
+		kmt_buf_done(&c.text);
+		kmt_buf_done(&table.text);
+	}
+	assert_int_equal(parse(&l, "type_id 0 call_site 1 ptr 2 given_up srcu"), KMT_LEGACY_BAD);
+	assert_int_equal(parse(&l, "~ K 0x10"), KMT_LEGACY_BAD);
+	assert_int_equal(parse(&l, "~"), KMT_LEGACY_BAD);
+}
+
 static void overflow_comes_back(void **state)
 {
 	static const char text[] =
@@ -705,6 +738,7 @@ int main(void)
 		cmocka_unit_test(ftrace_prefix),
 		cmocka_unit_test(names_are_resolved),
 		cmocka_unit_test(extra_columns_come_back),
+		cmocka_unit_test(given_up_comes_back),
 		cmocka_unit_test(overflow_comes_back),
 		cmocka_unit_test(bad_lines_are_counted),
 		cmocka_unit_test(nothing_valid),
