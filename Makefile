@@ -113,7 +113,7 @@ run: setup
 	@scripts/run $(B)/kmemtrace
 
 check:
-	@scripts/setup fuzz
+	@scripts/setup check
 	@$(MAKE) --no-print-directory all unit tools
 	@$(MAKE) --no-print-directory SAN=1 unit
 	@$(MAKE) --no-print-directory FUZZ=1 fuzzers

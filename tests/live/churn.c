@@ -12,7 +12,9 @@
 
 static void pipes(long n)
 {
-	struct rlimit lim = { .rlim_cur = (rlim_t)n * 2 + 64, .rlim_max = (rlim_t)n * 2 + 64 };
+	struct rlimit lim = { .rlim_cur = (rlim_t)n * 2 + 1024,
+			      .rlim_max = (rlim_t)n * 2 + 1024 };
+	/* some may be open already */
 	int *fds = calloc((size_t)n * 2, sizeof(*fds));
 
 	if (!fds || setrlimit(RLIMIT_NOFILE, &lim))

@@ -34,13 +34,26 @@ off_allowed() {
 		END { exit !found }' "$VM/balance" || echo 0
 }
 
+# Open what shrinks each cache; links are other names of the same one.
+open_shrink() {
+	local cache fd
+	SHRINK=
+	for cache in /sys/kernel/slab/*; do
+		[ -L "$cache" ] || { exec {fd}>"$cache/shrink" && SHRINK+=" $fd"; }
+	done 2>/dev/null
+	export SHRINK
+}
+
 # measured OPTIONS -- COMMAND: a report in $OUT, its books in $D/books
 measured() {
 	local options=()
 	while [ "$1" != -- ]; do options+=("$1"); shift; done
 	shift
-	"$KMT" stat --by cache --limit 0 --format json $EXACT "${options[@]}" -- \
-		"$VM/between" "$D" "$@" >"$OUT" 2>"$ERR" || fail "$(cat "$ERR")"
+	(
+		open_shrink
+		exec "$KMT" stat --by cache --limit 0 --format json $EXACT "${options[@]}" -- \
+			"$VM/between" "$D" "$@"
+	) >"$OUT" 2>"$ERR" || fail "$(cat "$ERR")"
 	jq --arg before "$(cat "$D/before")" --arg after "$(cat "$D/after")" --argjson least "$LEAST" \
 		-f "$VM/books.jq" "$OUT" >"$D/books"
 	[ "$(jq length "$D/books")" -gt 0 ] || fail "no cache has $LEAST allocations: $(cat "$ERR")"
@@ -52,7 +65,7 @@ say() {
 	of=$(jq length "$D/books")
 	off=$(jq '[.[] | select(.balanced | not)] | length' "$D/books")
 	echo "# balance $1: $((of - off)) of $of caches," \
-		"$(value quality.recursion_misses) recursion misses, $(value quality.source)" >&3
+		"$(value quality.recursion_misses) recursion misses, $(value quality.source); $(tr '\n' ' ' <"$D/times")" >&3
 	jq -r --arg w "$1" 'sort_by(.cache) | .[] |
 		"# \(if .balanced then "book" else "OFF" end) \($w): \(.cache): \(.allocs) allocations, " +
 		"traced net \(.traced), real \(.real), allowed \(.allowed), said \"\(.said)\" " +
