@@ -212,6 +212,17 @@ static int look_at_kallsyms(void)
 	return -EPERM;
 }
 
+/* Readable is not enough: where it is hidden, something empty lies over it. */
+static int look_at_slabinfo(void)
+{
+	_cleanup_fclose_ FILE *f = fopen("/proc/slabinfo", "re");
+	char line[64];
+
+	if (!f)
+		return -errno;
+	return fgets(line, sizeof(line), f) && !strncmp(line, "slabinfo", 8) ? 0 : -ENODATA;
+}
+
 static void look_at_memory(struct kmt_probe *p)
 {
 	struct rlimit rl;
@@ -226,9 +237,8 @@ static void look_at_memory(struct kmt_probe *p)
 void kmt_probe(struct kmt_probe *ret)
 {
 	libbpf_print_fn_t print = libbpf_set_print(NULL);
-	_cleanup_close_ int slabinfo = open("/proc/slabinfo", O_RDONLY | O_CLOEXEC);
 
-	*ret = (struct kmt_probe){ .slabinfo = slabinfo < 0 ? -errno : 0 };
+	*ret = (struct kmt_probe){ .slabinfo = look_at_slabinfo() };
 	look_at_privilege(ret);
 	look_at_lockdown(ret);
 	look_at_btf(ret);

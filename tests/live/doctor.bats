@@ -70,6 +70,12 @@ hidden() {
 	expect kallsyms "$(status_of kallsyms)" = no
 }
 
+@test "without slabinfo, or with an empty one" {
+	need_bpf
+	hidden 'mount --bind /dev/null /proc/slabinfo'
+	expect slabinfo "$(status_of slabinfo)" = warn
+}
+
 @test "not root: exit status 3, the reasons, and no source" {
 	need_root
 	local status=0
