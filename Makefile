@@ -52,7 +52,9 @@ LIB_OBJ  := $(LIB_SRC:src/%.c=$(B)/%.o)
 CMD_OBJ  := $(CMD_SRC:src/%.c=$(B)/%.o)
 BPF_SRC  := $(wildcard src/bpf/*.bpf.c) $(wildcard src/tracers/*.bpf.c)
 BPF_OBJ  := $(BPF_SRC:src/%.bpf.c=$(B)/%.bpf.o)
-SKEL     := $(B)/kmemtrace.skel.h
+# The same programs once more, for kernels whose BPF has no compare-and-swap.
+HASH_OBJ := $(BPF_SRC:src/%.bpf.c=$(B)/%.hash.bpf.o)
+SKEL     := $(B)/kmemtrace.skel.h $(B)/kmemtrace_hash.skel.h
 
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(B)/tests/unit/%)
@@ -74,13 +76,19 @@ $(B)/%.bpf.o: src/%.bpf.c $(wildcard src/bpf/*.h include/kmt/*.h)
 	@mkdir -p $(@D)
 	$(CLANG) $(BPFFLAGS) -c $< -o $@
 
+$(B)/%.hash.bpf.o: src/%.bpf.c $(wildcard src/bpf/*.h include/kmt/*.h)
+	@mkdir -p $(@D)
+	$(CLANG) $(BPFFLAGS) -DKMT_HASHED -c $< -o $@
+
 $(B)/kmemtrace.bpf.o: $(BPF_OBJ)
+$(B)/kmemtrace_hash.bpf.o: $(HASH_OBJ)
+$(B)/kmemtrace.bpf.o $(B)/kmemtrace_hash.bpf.o:
 	$(BPFTOOL) gen object $@ $^
 
-$(SKEL): $(B)/kmemtrace.bpf.o
-	$(BPFTOOL) gen skeleton $< name kmemtrace_bpf > $@.tmp && mv $@.tmp $@
+$(B)/%.skel.h: $(B)/%.bpf.o
+	$(BPFTOOL) gen skeleton $< name $*_bpf > $@.tmp && mv $@.tmp $@
 
-# only the BPF source needs the skeleton
+# only the BPF source needs the skeletons
 $(B)/source/bpf_load.o: $(SKEL)
 
 $(B)/%.o: src/%.c

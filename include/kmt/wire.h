@@ -181,6 +181,13 @@ KMT_WIRE_ASSERT(sizeof(struct kmt_bucket) == 64, "wire layout");
 #define KMT_TIME_BITS		40
 #define KMT_TIME_UNIT_SHIFT	13	/* 8.192 us */
 
+/* The same where the table is one of the kernel's hash maps (bpf/objects_hash.bpf.h). */
+struct kmt_hashed_object {
+	__u64 what;
+	__u64 birth;		/* 32 bits of it; no padding, which a map would have to be given */
+};
+KMT_WIRE_ASSERT(sizeof(struct kmt_hashed_object) == 16, "wire layout");
+
 /* ---- stacks ----------------------------------------------------------- */
 
 struct kmt_stack {
@@ -212,6 +219,8 @@ enum kmt_wire_counter {
 	KMT_CNT_REPORTED_OBJECTS,
 	KMT_CNT_REPORTED_AT,		/* timer tick of the last overflow record */
 	KMT_CNT_RCU_UNKNOWN,		/* given up to RCU, but not in the table */
+	KMT_CNT_RUNNING,		/* 1 while the program runs: bpf/guard.bpf.h */
+	KMT_CNT_RECURSION,		/* events it skipped because it was running */
 	KMT_CNT_MAX = 24
 };
 
@@ -368,6 +377,7 @@ KMT_WIRE_ASSERT(sizeof(struct kmt_rec_overflow) == 32, "wire layout");
 #define KMT_F_PID		(1u << 13)
 #define KMT_F_TGID		(1u << 14)
 #define KMT_F_CGROUP		(1u << 15)
+#define KMT_F_GUARD		(1u << 16)	/* the kernel lets a program interrupt itself */
 #define KMT_F_WHO		(KMT_F_TASK | KMT_F_PID | KMT_F_TGID | KMT_F_CGROUP)
 
 #endif

@@ -5,8 +5,12 @@
 
 #include "bpf/clock.bpf.h"
 #include "bpf/emit.bpf.h"
-#include "bpf/objects.bpf.h"
 #include "bpf/stacks.bpf.h"
+#ifdef KMT_HASHED
+#include "bpf/objects_hash.bpf.h"
+#else
+#include "bpf/objects.bpf.h"
+#endif
 
 /* 'index' has been masked with kmt_sites_mask. */
 static __always_inline struct kmt_site_cpu *kmt_hot(struct kmt_cpu *c, __u32 index)
@@ -23,8 +27,9 @@ static __always_inline int kmt_is_own(void)
 /* The part of the key that is not 'who': the cache, or for kmalloc bucket size and family. */
 static __always_inline __u64 kmt_alloc_what(const struct kmt_alloc *a)
 {
+	/* before 6.0 the event does not name the cache, but has both sizes */
 	if (a->type == KMT_WIRE_CACHE)
-		return a->cache;
+		return a->cache ? a->cache : a->bytes_alloc << 32 | a->bytes_req << 8 | 3;
 	if (a->type == KMT_WIRE_PAGE)
 		return a->bytes_alloc << 8 | a->type << 4 | (a->migratetype & 3) << 2 | 1;
 	if (a->type != KMT_WIRE_KMALLOC)
@@ -166,7 +171,7 @@ static __always_inline int kmt_count_alloc(__u32 flags, void *base, struct kmt_c
 		a->cache = row->id.cache;
 	}
 	if (unlikely(a->gfp & ~(__u64)row->id.gfp))
-		__sync_fetch_and_or(&row->id.gfp, (__u32)a->gfp);
+		kmt_set_bits(&row->id.gfp, (__u32)a->gfp);
 	if (unlikely(!a->addr)) {
 		count[KMT_CNT_FAILED_ALLOCS]++;
 		__sync_fetch_and_add(&row->cold.failures, 1);
@@ -216,16 +221,16 @@ static __always_inline int kmt_on_alloc(void *ctx, struct kmt_alloc *a, __u32 pr
 	void *base = kmt_base();
 	__u64 *count;
 
-	if (!base || cpu >= kmt_cpus)
-		return 0;
 	c = kmt_cpu_at(base, cpu);
+	if (!c)
+		return 0;
 	count = c->count[prog];
 	if (kmt_is_own()) {
 		count[KMT_CNT_OWN]++;
 		return 0;
 	}
 	if (flags & KMT_F_FILTER) {
-		if ((flags & KMT_F_SIZE) && a->type == KMT_WIRE_CACHE)
+		if ((flags & KMT_F_SIZE) && a->type == KMT_WIRE_CACHE && a->cache)
 			kmt_sizes(base, a);
 		if (!kmt_event_passes(flags, a->call_site, a->bytes_req)) {
 			count[KMT_CNT_FILTERED]++;
@@ -246,7 +251,7 @@ static __always_inline int kmt_on_alloc(void *ctx, struct kmt_alloc *a, __u32 pr
 		if (!kmt_count_alloc(flags, base, c, cpu, count, a, ask_cache))
 			return 0;
 	} else {
-		if (a->type == KMT_WIRE_CACHE && !kmt_sizes(base, a))
+		if (a->type == KMT_WIRE_CACHE && a->cache && !kmt_sizes(base, a))
 			count[KMT_CNT_LOST_CACHES]++;
 		if (a->addr)
 			count[KMT_CNT_ALLOCS]++;
@@ -362,9 +367,9 @@ static __always_inline int kmt_on_free(__u32 type, __u32 prog, __u64 call_site, 
 	void *base = kmt_base();
 	__u64 *count;
 
-	if (!base || cpu >= kmt_cpus)
-		return 0;
 	c = kmt_cpu_at(base, cpu);
+	if (!c)
+		return 0;
 	count = c->count[prog];
 	if (addr <= 16) {	/* NULL and ZERO_SIZE_PTR are traced, but not frees */
 		count[KMT_CNT_NULL_FREES]++;

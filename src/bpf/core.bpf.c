@@ -9,6 +9,8 @@ struct kmt_map_scratch kmt_scratch SEC(".maps");
 struct kmt_map_frames kmt_frames SEC(".maps");
 struct kmt_map_filters kmt_filters SEC(".maps");
 struct kmt_map_tgids kmt_tgids SEC(".maps");
+struct kmt_map_claims kmt_claims SEC(".maps");
+struct kmt_map_objects kmt_objects SEC(".maps");
 struct kmt_map_cgroup kmt_cgroup SEC(".maps");
 struct kmt_map_rings kmt_rings SEC(".maps");
 

@@ -77,6 +77,21 @@ struct kmt_map_tgids {
 	__type(value, __u32);
 };
 
+/* KMT_HASHED only: see claim.bpf.h and objects_hash.bpf.h; preallocated, as all are */
+struct kmt_map_claims {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+};
+
+struct kmt_map_objects {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u64);
+	__type(value, struct kmt_hashed_object);
+};
+
 struct kmt_map_cgroup {
 	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
 	__uint(max_entries, 1);
@@ -102,6 +117,8 @@ extern struct kmt_map_scratch kmt_scratch SEC(".maps");
 extern struct kmt_map_frames kmt_frames SEC(".maps");
 extern struct kmt_map_filters kmt_filters SEC(".maps");
 extern struct kmt_map_tgids kmt_tgids SEC(".maps");
+extern struct kmt_map_claims kmt_claims SEC(".maps");
+extern struct kmt_map_objects kmt_objects SEC(".maps");
 extern struct kmt_map_cgroup kmt_cgroup SEC(".maps");
 extern struct kmt_map_rings kmt_rings SEC(".maps");
 
@@ -151,10 +168,19 @@ static __always_inline __u64 kmt_times(__u64 n, __u64 constant)
 #endif
 }
 
-/* What a CPU keeps; the caller has compared cpu with kmt_cpus. */
+/*
+ * What a CPU keeps; NULL without tables or with a CPU that came later. Compared
+ * as 64 bits and in a register of its own: the verifier of 5.10 does not see
+ * that a 32-bit copy is bounded as well.
+ */
 static __always_inline struct kmt_cpu *kmt_cpu_at(void *base, __u32 cpu)
 {
-	return base + kmt_times(cpu, kmt_cpu_stride);
+	__u64 n = cpu;
+
+	barrier_var(n);
+	if (!base || n >= kmt_cpus)
+		return NULL;
+	return base + kmt_times(n, kmt_cpu_stride);
 }
 
 #endif

@@ -18,7 +18,7 @@
 #ifndef KMT_BPF_OBJECTS_BPF_H
 #define KMT_BPF_OBJECTS_BPF_H
 
-#include "bpf/maps.bpf.h"
+#include "bpf/object.bpf.h"
 
 #define KMT_HASH	0x9e3779b97f4a7c15ull
 
@@ -29,16 +29,6 @@ static __always_inline struct kmt_bucket *kmt_bucket_at(void *base, __u32 i)
 		return NULL;
 	barrier_var(i);
 	return (struct kmt_bucket *)(base + kmt_at_objects) + i;
-}
-
-/* What an object goes by in this table; 'type' is a constant in every program. */
-static __always_inline __u64 kmt_object_key(__u32 type, __u64 addr)
-{
-	if (type == KMT_WIRE_PAGE)
-		return KMT_KEY_PAGE | addr >> kmt_page_shift << KMT_KEY_PAGE_SHIFT;
-	if (type == KMT_WIRE_PERCPU)
-		return KMT_KEY_PERCPU | (addr & ~KMT_KEY_MASK);
-	return addr;
 }
 
 /* Where an object belongs. */
@@ -65,20 +55,6 @@ static __always_inline struct kmt_bucket *kmt_bucket_spill(void *base, __u64 add
 	__u64 h = (addr + n) * KMT_HASH;
 
 	return kmt_bucket_at(base, ((h >> 32) * kmt_buckets) >> 32);
-}
-
-static __always_inline __u64 kmt_object_what(__u32 type, __u32 site, __u32 cpu, __u64 slack,
-					     __u64 now)
-{
-	return slack << KMT_WHAT_SLACK_SHIFT | (__u64)site << KMT_WHAT_SITE_SHIFT |
-	       (__u64)(type & 1) << KMT_WHAT_TYPE_SHIFT |
-	       (cpu & KMT_WHAT_CPU_MASK) << KMT_WHAT_CPU_SHIFT |
-	       (now >> 32 & KMT_WHAT_TIME_MASK);
-}
-
-static __always_inline __u64 kmt_object_born(__u64 what, __u64 birth)
-{
-	return (what & KMT_WHAT_TIME_MASK) << 32 | birth;
 }
 
 /* The loops over a bucket's ways are unrolled: the verifier sees constant offsets. */
@@ -111,10 +87,6 @@ static __always_inline int kmt_bucket_claim(struct kmt_bucket *b, __u64 addr, __
 #undef OP
 	return 0;
 }
-
-#define KMT_INSERTED	0
-#define KMT_REPLACED	1	/* the address was live: the old object's free fired no event */
-#define KMT_NO_ROOM	2
 
 /* The address is ours, so is its slot: nobody else changes it. */
 static __always_inline int kmt_bucket_replace(struct kmt_bucket *b, __u64 addr, __u64 what,

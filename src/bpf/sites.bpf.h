@@ -8,6 +8,7 @@
 #ifndef KMT_BPF_SITES_BPF_H
 #define KMT_BPF_SITES_BPF_H
 
+#include "bpf/claim.bpf.h"
 #include "bpf/compat.bpf.h"
 #include "bpf/filter.bpf.h"
 
@@ -90,7 +91,7 @@ static __noinline __u32 kmt_cache_row(__u64 cache)
 
 		if (c->ptr == cache)
 			return row + 1;
-		if (c->ptr || __sync_val_compare_and_swap(&c->ptr, 0, cache)) {
+		if (c->ptr || kmt_claim(&c->ptr, cache, KMT_CLAIM_CACHE | row)) {
 			if (c->ptr == cache)
 				return row + 1;
 			continue;
@@ -153,6 +154,8 @@ static __noinline int kmt_site_describe(struct kmt_site_row *row, const struct k
 	row->id.bytes_alloc = a->bytes_alloc > 0xffffffff ? 0xffffffff : a->bytes_alloc;
 	row->id.gfp_class = a->type == KMT_WIRE_PAGE ? a->migratetype : kmt_gfp_family(a->gfp);
 	row->id.free_type = a->free_type;
+	if (a->type == KMT_WIRE_CACHE)
+		row->id.bytes_req = a->bytes_req;
 	bpf_get_current_comm(row->id.comm, sizeof(row->id.comm));
 	if (a->cache) {
 		row->id.cache_row = kmt_cache_row(a->cache);
@@ -196,7 +199,7 @@ static __noinline __u32 kmt_site_probe(__u64 key)
 			return index;
 		if (was)
 			continue;
-		was = __sync_val_compare_and_swap(&row->id.key, 0, key);
+		was = kmt_claim(&row->id.key, key, KMT_CLAIM_SITE | index);
 		if (!was)
 			return index | KMT_NEW_SITE;
 		if (was == key)

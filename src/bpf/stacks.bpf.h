@@ -32,7 +32,7 @@ static __noinline __u32 kmt_stack_intern(struct kmt_stack_scratch *s, __u32 dept
 
 		if (st->key == key)
 			return row + 1;
-		if (st->key || __sync_val_compare_and_swap(&st->key, 0, key)) {
+		if (st->key || kmt_claim(&st->key, key, KMT_CLAIM_STACK | row)) {
 			if (st->key == key)
 				return row + 1;
 			continue;

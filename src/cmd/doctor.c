@@ -138,8 +138,10 @@ static void cmpxchg(const struct kmt_probe *p, struct finding *f)
 {
 	if (p->raw_tp_load)
 		found_unknown(f, "loading programs");
+	else if (p->cmpxchg)
+		found(f, WARN, "absent: live objects are kept in the kernel's hash maps");
 	else
-		found_err(f, p->cmpxchg, NO, "present");
+		found(f, OK, "present");
 }
 
 static void functions(const struct kmt_probe *p, struct finding *f)
@@ -238,7 +240,8 @@ static const struct check {
 	  "a kernel with CONFIG_TRACEPOINTS=y" },
 	{ "raw tracepoint", raw_tp, "the bpf source cannot run; tracefs costs more per event",
 	  "root, and a kernel with CONFIG_BPF_SYSCALL=y and CONFIG_BPF_EVENTS=y" },
-	{ "BPF compare-and-swap", cmpxchg, "the bpf source has no lock-free table of objects",
+	{ "BPF compare-and-swap", cmpxchg,
+	  "an event of the bpf source costs more, a row for a live object 104 bytes, not 21",
 	  "Linux 5.12 or newer, with the JIT on (net.core.bpf_jit_enable)" },
 	{ "function attach", functions,
 	  "bulk allocations and frees stay unseen; they show as untraced frees",

@@ -59,6 +59,8 @@ const struct kmt_option kmt_select_options[] = {
 	  64, 1ull << 32, NULL },
 	{ "objects-kb", 0, KMT_OPT_U64, OFF(objects_kb), "KB",
 	  "the same as memory, in KiB", 2, 1ull << 32, NULL },
+	{ "hash-maps", 0, KMT_OPT_FLAG, OFF(hash_maps), NULL,
+	  "keep the live objects in the kernel's hash maps, as Linux 5.10 must", 0, 0, NULL },
 	{ "sites", 0, KMT_OPT_U64, OFF(sites), "N", "rows of the call-site table",
 	  16, 1u << 20, NULL },
 	{ "buffer", 0, KMT_OPT_SIZE, OFF(buffer_bytes), "SIZE", "stream buffer for each CPU",
@@ -282,6 +284,8 @@ int kmt_select_open(struct kmt_select *s, struct kmt_source_opts *opts)
 	opts->filter = &s->filter;
 	opts->symbols = s->symbols;
 	opts->objects = s->objects;
+	opts->objects_bytes = s->objects_kb * 1024;
+	opts->hash_maps = s->hash_maps;
 	opts->sites = s->sites;
 	opts->ring_bytes = s->buffer_bytes;
 	opts->own = s->own;

@@ -15,6 +15,7 @@ struct kmt_select {
 	const char *source_name, *from, *kallsyms, *tracer;
 	struct kmt_strlist filter_exprs;
 	uint64_t objects, objects_kb, sites, buffer_bytes;
+	bool hash_maps;
 	bool follow, own, strict, realtime, user_pages;
 	/* made from them */
 	uint32_t tracers;		/* set of KMT_TRACER_BIT() */

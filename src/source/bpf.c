@@ -16,6 +16,7 @@
 #include "base/cpus.h"
 #include "base/err.h"
 #include "source/pages.h"
+#include "source/probe.h"
 #include "symbol/slabs.h"
 #include "tracers/tracers.h"
 
@@ -53,6 +54,9 @@ static int look_at_machine(const struct kmt_source_opts *o, struct kmt_bpf_machi
 	m->possible_cpus = n;
 	n = sysconf(_SC_NPROCESSORS_ONLN);
 	m->online_cpus = n > 0 ? n : 1;
+	/* without the privilege nothing is known, and loading the programs will say so */
+	n = o->hash_maps ? -EINVAL : kmt_probe_cmpxchg();
+	m->hashed = n && n != -EPERM;
 	for (size_t i = 0; o->slabs && i < kmt_slabs_count(o->slabs); i++)
 		m->slab_objects += kmt_slabs_at(o->slabs, i)->active_objs;
 	return 0;
@@ -168,7 +172,8 @@ static void bpf_quality(struct kmt_source *src, struct kmt_quality *q)
 	q->lost[KMT_LOSS_OBJECTS] = kmt_bpf_count(b, KMT_CNT_LOST_OBJECTS);
 	q->lost[KMT_LOSS_STACKS] = kmt_bpf_count(b, KMT_CNT_LOST_STACKS);
 	q->lost[KMT_LOSS_CACHES] = kmt_bpf_lost_caches(b);
-	q->recursion_misses = kmt_bpf_recursion_misses(b);
+	/* the kernel's, and those of the programs where the kernel does not prevent it */
+	q->recursion_misses = kmt_bpf_recursion_misses(b) + kmt_bpf_count(b, KMT_CNT_RECURSION);
 	q->frees_before_start = kmt_bpf_count(b, KMT_CNT_FREES_UNKNOWN);
 	q->untraced_frees = kmt_bpf_count(b, KMT_CNT_UNTRACED_FREES);
 	q->failed_allocations = kmt_bpf_count(b, KMT_CNT_FAILED_ALLOCS);
@@ -180,7 +185,8 @@ static void bpf_quality(struct kmt_source *src, struct kmt_quality *q)
 	q->events = allocs + frees + q->frees_before_start + q->failed_allocations -
 		    b->pages_left_out;
 	q->table_bytes = b->plan.total_bytes;
-	q->objects_capacity = b->plan.track ? (uint64_t)b->plan.buckets * KMT_BUCKET_WAYS : 0;
+	q->objects_capacity = !b->plan.track ? 0 : b->plan.hashed ? b->plan.hashed_objects :
+			      (uint64_t)b->plan.buckets * KMT_BUCKET_WAYS;
 	q->clock_resolution_ns = b->plan.emit ? 1 : 1 << KMT_TIME_UNIT_SHIFT;
 }
 

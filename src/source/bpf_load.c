@@ -20,6 +20,7 @@
 #include "base/cpus.h"
 #include "base/err.h"
 #include "kmemtrace.skel.h"
+#include "kmemtrace_hash.skel.h"
 #include "source/pages.h"
 #include "symbol/frames.h"
 #include "symbol/symbols.h"
@@ -35,6 +36,7 @@ struct kmt_bpf_load {
 	void *tables;
 	size_t tables_len;
 	int cgroup_fd;
+	bool needs_guard;	/* the kernel lets a program interrupt itself */
 };
 
 /* libbpf's own words are kept for the error line; its printer is process-wide by design. */
@@ -265,6 +267,11 @@ static int set_sizes(struct kmt_bpf *b)
 						   p->stacks > 1 || needs_frames(b) ?
 						   p->cpus * KMT_PROG_MAX : 1);
 	err = err ? err : bpf_map__set_max_entries(s->maps.kmt_rings, p->cpus);
+	/* a CPU claims one row at a time, and so does each interrupt on it */
+	if (p->hashed)
+		err = err ? err : bpf_map__set_max_entries(s->maps.kmt_claims, p->cpus * 4);
+	if (p->hashed_objects)
+		err = err ? err : bpf_map__set_max_entries(s->maps.kmt_objects, p->hashed_objects);
 	if (!b->opts.filter || !(b->opts.filter->n_tgid || b->opts.filter->follow))
 		err = err ? err : bpf_map__set_max_entries(s->maps.kmt_tgids, 1);
 	return err ? kmt_err_errno(err, "cannot size the BPF maps") : 0;
@@ -307,7 +314,8 @@ static uint32_t flags_of(const struct kmt_bpf *b)
 	       (p->stacks > 1 ? KMT_F_STACK : 0) |
 	       (b->opts.key == KMT_BY_STACK ? KMT_F_BY_STACK : 0) |
 	       (b->opts.key == KMT_BY_TASK ? KMT_F_BY_TASK : 0) |
-	       (p->shards >= p->cpus ? KMT_F_OWN_SHARD : 0) | filter_flags(b->opts.filter);
+	       (p->shards >= p->cpus ? KMT_F_OWN_SHARD : 0) | filter_flags(b->opts.filter) |
+	       (b->load->needs_guard ? KMT_F_GUARD : 0);
 }
 
 static void set_knobs(struct kmt_bpf *b)
@@ -584,6 +592,28 @@ static int explain_load_error(int err)
 		       libbpf_said[0] ? libbpf_said : strerror(-err));
 }
 
+/* Both variants come from the same sources, so one's skeleton fits the other's object. */
+_Static_assert(sizeof(struct kmemtrace_bpf) == sizeof(struct kmemtrace_hash_bpf), "skeletons");
+_Static_assert(sizeof(struct kmemtrace_bpf__rodata) == sizeof(struct kmemtrace_hash_bpf__rodata),
+	       "skeletons");
+_Static_assert(sizeof(struct kmemtrace_bpf__bss) == sizeof(struct kmemtrace_hash_bpf__bss),
+	       "skeletons");
+
+static struct kmemtrace_bpf *open_skeleton(bool hashed)
+{
+	struct kmemtrace_bpf *s = calloc(1, sizeof(*s));
+	int err = s ? kmemtrace_bpf__create_skeleton(s) : -ENOMEM;
+
+	if (!err && hashed)
+		s->skeleton->data = (void *)kmemtrace_hash_bpf__elf_bytes(&s->skeleton->data_sz);
+	err = err ? err : bpf_object__open_skeleton(s->skeleton, NULL);
+	if (!err)
+		return s;
+	kmemtrace_bpf__destroy(s);
+	errno = -err;
+	return NULL;
+}
+
 int kmt_bpf_load(struct kmt_bpf *b)
 {
 	struct kmemtrace_bpf *s;
@@ -599,11 +629,14 @@ int kmt_bpf_load(struct kmt_bpf *b)
 	btf = btf__load_vmlinux_btf();
 	if (!btf)
 		return kmt_err(-ENOENT, "this kernel has no BTF (/sys/kernel/btf/vmlinux)");
-	b->load->skel = s = kmemtrace_bpf__open();
+	b->load->skel = s = open_skeleton(b->plan.hashed);
 	if (!s) {
 		err = explain_load_error(-errno);
 		goto out;
 	}
+	/* it came with the protection: see bpf/guard.bpf.h */
+	b->load->needs_guard = btf__find_by_name_kind(btf, "bpf_prog_inc_misses_counter",
+						      BTF_KIND_FUNC) < 0;
 	bpf_program__set_autoload(s->progs.kmt_whoami, true);
 	bpf_program__set_autoload(s->progs.kmt_fork, b->opts.filter && b->opts.filter->follow);
 	set_gfp(b);
@@ -678,6 +711,39 @@ void kmt_bpf_detach(struct kmt_bpf *b)
 {
 	while (b->load->n_links > 0)
 		bpf_link__destroy(b->load->links[--b->load->n_links]);
+}
+
+#define KMT_BATCH 4096
+
+/* The keys, then the values, of one batch. */
+struct batch {
+	uint64_t key[KMT_BATCH];
+	struct kmt_hashed_object o[KMT_BATCH];
+};
+
+/* An object stays in its bucket, so none is met twice or passed over. */
+int kmt_bpf_each_hashed(const struct kmt_bpf *b,
+			int (*cb)(void *ctx, uint64_t key, const struct kmt_hashed_object *o),
+			void *ctx)
+{
+	_cleanup_free_ struct batch *v = malloc(sizeof(*v));
+	uint32_t at = 0, n;
+	bool first = true;
+	int err = 0, last;
+
+	if (!v)
+		return kmt_err_errno(-ENOMEM, "reading live objects");
+	do {
+		n = KMT_BATCH;
+		last = bpf_map_lookup_batch(bpf_map__fd(b->load->skel->maps.kmt_objects),
+					    first ? NULL : &at, &at, v->key, v->o, &n, NULL);
+		first = false;
+		if (last && last != -ENOENT)	/* ENOENT: that was the end */
+			return kmt_err_errno(last, "cannot read the live objects");
+		for (uint32_t i = 0; !err && i < n; i++)
+			err = cb(ctx, v->key[i], &v->o[i]);
+	} while (!last && !err);
+	return err;
 }
 
 uint64_t kmt_bpf_recursion_misses(const struct kmt_bpf *b)

@@ -22,6 +22,12 @@
 #define KMT_RING_LEAST		(64ull << 10)
 #define KMT_RING_MAX		(1ull << 30)
 #define KMT_SHARDS_MAX		8
+#define KMT_HASHED_MAX		(1u << 25)
+/*
+ * What an entry of the kernel's hash map takes: 48 bytes of struct htab_elem,
+ * key, value, and at most two bucket heads of 16 bytes.
+ */
+#define KMT_HASHED_BYTES	(48 + 8 + sizeof(struct kmt_hashed_object) + 32)
 
 static uint64_t pow2_floor(uint64_t v)
 {
@@ -57,7 +63,8 @@ static uint64_t plan_bytes(const struct kmt_bpf_plan *p, const struct kmt_bpf_ma
 	       p->caches * sizeof(struct kmt_wire_cache) +
 	       p->stacks * sizeof(struct kmt_stack) +
 	       (p->stacks > 1 ? p->cpus * KMT_PROG_MAX * stack : 0) +
-	       p->buckets * sizeof(struct kmt_bucket) + p->ring_bytes * m->online_cpus;
+	       p->buckets * sizeof(struct kmt_bucket) + p->hashed_objects * KMT_HASHED_BYTES +
+	       p->ring_bytes * m->online_cpus;
 }
 
 /* What the defaults may still take. */
@@ -138,23 +145,28 @@ static uint32_t buckets_for(uint64_t objects)
 	return n < KMT_GROUP ? n : n / KMT_GROUP * KMT_GROUP;
 }
 
-static uint64_t objects_in(uint64_t bytes)
+static uint64_t objects_in(const struct kmt_bpf_plan *p, uint64_t bytes)
 {
+	if (p->hashed)
+		return bytes / KMT_HASHED_BYTES;
 	return bytes / sizeof(struct kmt_bucket) * KMT_BUCKET_WAYS;
 }
 
 static int plan_objects(const struct kmt_source_opts *o, const struct kmt_bpf_machine *m,
 			struct kmt_bpf_plan *p)
 {
-	uint64_t limit = KMT_VALUE_MAX, want;
+	uint64_t limit = KMT_VALUE_MAX, want, asked = o->objects;
 
 	place(p);
-	limit = limit > p->table_bytes ? limit - p->table_bytes : 0;
-	limit = objects_in(limit < m->ram_bytes / 4 ? limit : m->ram_bytes / 4);
-	if (o->objects && (o->objects < KMT_OBJECTS_LEAST || o->objects > limit))
+	limit = p->hashed ? KMT_HASHED_MAX * KMT_HASHED_BYTES :
+		limit > p->table_bytes ? limit - p->table_bytes : 0;
+	limit = objects_in(p, limit < m->ram_bytes / 4 ? limit : m->ram_bytes / 4);
+	if (p->hashed && o->objects_bytes)
+		asked = objects_in(p, o->objects_bytes);
+	if (asked && (asked < KMT_OBJECTS_LEAST || asked > limit))
 		return kmt_err(-EINVAL, "--objects must be %u to %llu here, not %llu",
 			       KMT_OBJECTS_LEAST, (unsigned long long)limit,
-			       (unsigned long long)o->objects);
+			       (unsigned long long)asked);
 	if (!p->track) {
 		p->buckets = KMT_GROUP;
 		return 0;
@@ -163,11 +175,13 @@ static int plan_objects(const struct kmt_source_opts *o, const struct kmt_bpf_ma
 	want = m->slab_objects < limit / 4 ? m->slab_objects * 4 : limit;
 	if (want < KMT_OBJECTS_WANTED)
 		want = KMT_OBJECTS_WANTED;
-	if (want > objects_in(room(p, m)))
-		want = objects_in(room(p, m));
+	if (want > objects_in(p, room(p, m)))
+		want = objects_in(p, room(p, m));
 	if (want < KMT_GROUP * KMT_BUCKET_WAYS)
 		want = KMT_GROUP * KMT_BUCKET_WAYS;
-	p->buckets = buckets_for(o->objects ? o->objects : want);
+	want = asked ? asked : want;
+	p->buckets = p->hashed ? KMT_GROUP : buckets_for(want);
+	p->hashed_objects = p->hashed ? want : 0;
 	return 0;
 }
 
@@ -225,7 +239,7 @@ static void plan_what(const struct kmt_source_opts *o, const struct kmt_bpf_mach
 int kmt_bpf_make_plan(const struct kmt_source_opts *o, const struct kmt_bpf_machine *m,
 		      struct kmt_bpf_plan *ret)
 {
-	struct kmt_bpf_plan p = { .cpus = m->possible_cpus };
+	struct kmt_bpf_plan p = { .cpus = m->possible_cpus, .hashed = m->hashed };
 	int err;
 
 	plan_what(o, m, &p);

@@ -20,6 +20,7 @@ struct kmt_bpf_plan {
 	uint32_t caches;	/* power of two */
 	uint32_t stacks;	/* power of two, 1 = not kept */
 	uint32_t buckets;	/* multiple of KMT_GROUP, or less than one group */
+	uint32_t hashed_objects;	/* entries of the hash map in their place, 0 = none */
 	uint32_t shards;	/* of the lifetime table, power of two */
 	uint64_t ring_bytes;	/* per online CPU, power of two; 0 = no stream */
 	/* the tables' places in one map element: see bpf/maps.bpf.h */
@@ -27,6 +28,7 @@ struct kmt_bpf_plan {
 	uint64_t at_sites, at_lifetimes, at_caches, at_stacks, at_objects, table_bytes;
 	uint64_t total_bytes;	/* tables and rings together */
 	bool	 count, track, emit, tail;
+	bool	 hashed;	/* programs and maps are those without compare-and-swap */
 };
 
 /* What the plan depends on. */
@@ -35,6 +37,7 @@ struct kmt_bpf_machine {
 	uint32_t possible_cpus, online_cpus;
 	uint64_t slab_objects;	/* active objects now, 0 unknown */
 	uint32_t page_size;
+	bool	 hashed;	/* BPF has no compare-and-swap: bpf/claim.bpf.h */
 };
 
 /* Pure: sizes from options and machine; -EINVAL with the limit in the text when absurd. */
@@ -85,6 +88,10 @@ int kmt_bpf_load(struct kmt_bpf *b);
 void kmt_bpf_unload(struct kmt_bpf *b);
 int kmt_bpf_attach(struct kmt_bpf *b);
 void kmt_bpf_detach(struct kmt_bpf *b);
+/* Every object of the hash map, as it stands there; 0, cb's answer or a negative errno. */
+int kmt_bpf_each_hashed(const struct kmt_bpf *b,
+			int (*cb)(void *ctx, uint64_t key, const struct kmt_hashed_object *o),
+			void *ctx);
 uint64_t kmt_bpf_recursion_misses(const struct kmt_bpf *b);
 /* Before and after the tool sleeps: while it does, no event can be its own. */
 void kmt_bpf_awake(struct kmt_bpf *b, bool awake);

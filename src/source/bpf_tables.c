@@ -197,13 +197,30 @@ static uint64_t address_of(const struct kmt_wire_site *id, uint64_t key)
 	return key;
 }
 
+/* What the table says of an object, in user space's terms; false: it makes no sense. */
+static bool read_object(const struct kmt_bpf *b, uint64_t key, uint64_t what, uint64_t born,
+			struct kmt_snap_object *ret)
+{
+	const struct kmt_wire_site *id;
+
+	ret->site = what >> KMT_WHAT_SITE_SHIFT & KMT_WHAT_SITE_MASK;
+	if (ret->site >= b->plan.sites)
+		return false;
+	id = &b->sites[ret->site].id;
+	ret->addr = address_of(id, key);
+	ret->bytes_req = id->type == KMT_WIRE_CACHE ? id->bytes_req :
+			 id->bytes_alloc - (what >> KMT_WHAT_SLACK_SHIFT);
+	ret->birth_ns = ((what & KMT_WHAT_TIME_MASK) << 32 | born) << KMT_TIME_UNIT_SHIFT;
+	ret->cpu = what >> KMT_WHAT_CPU_SHIFT & KMT_WHAT_CPU_MASK;
+	return true;
+}
+
 /* One slot: address, facts, and both again, so that a torn pair is never believed. */
 static bool read_slot(const struct kmt_bpf *b, const struct kmt_bucket *bucket, int w,
 		      struct kmt_snap_object *ret)
 {
 	uint64_t addr = __atomic_load_n(&bucket->addr[w], __ATOMIC_ACQUIRE);
 	uint64_t what, born;
-	const struct kmt_wire_site *id;
 
 	if (!addr || (addr & KMT_ADDR_BUSY))
 		return false;
@@ -212,23 +229,31 @@ static bool read_slot(const struct kmt_bpf *b, const struct kmt_bucket *bucket, 
 	if (__atomic_load_n(&bucket->addr[w], __ATOMIC_ACQUIRE) != addr ||
 	    __atomic_load_n(&bucket->what[w], __ATOMIC_ACQUIRE) != what)
 		return false;
-	ret->site = what >> KMT_WHAT_SITE_SHIFT & KMT_WHAT_SITE_MASK;
-	if (ret->site >= b->plan.sites)
-		return false;
-	id = &b->sites[ret->site].id;
-	ret->addr = address_of(id, addr);
-	ret->bytes_req = id->type == KMT_WIRE_CACHE ? id->bytes_req :
-			 id->bytes_alloc - (what >> KMT_WHAT_SLACK_SHIFT);
-	ret->birth_ns = ((what & KMT_WHAT_TIME_MASK) << 32 | born) << KMT_TIME_UNIT_SHIFT;
-	ret->cpu = what >> KMT_WHAT_CPU_SHIFT & KMT_WHAT_CPU_MASK;
-	return true;
+	return read_object(b, addr, what, born, ret);
+}
+
+struct hashed_walk {
+	const struct kmt_bpf *b;
+	int (*cb)(void *cb_ctx, const struct kmt_snap_object *o);
+	void *cb_ctx;
+};
+
+static int on_hashed(void *ctx, uint64_t key, const struct kmt_hashed_object *h)
+{
+	struct hashed_walk *w = ctx;
+	struct kmt_snap_object o;
+
+	return read_object(w->b, key, h->what, h->birth, &o) ? w->cb(w->cb_ctx, &o) : 0;
 }
 
 static int each_object(void *ctx, int (*cb)(void *cb_ctx, const struct kmt_snap_object *o),
 		       void *cb_ctx)
 {
 	const struct kmt_bpf *b = ctx;
+	struct hashed_walk walk = { .b = b, .cb = cb, .cb_ctx = cb_ctx };
 
+	if (b->plan.hashed)
+		return kmt_bpf_each_hashed(b, on_hashed, &walk);
 	for (uint32_t i = 0; i < b->plan.buckets; i++) {
 		for (int w = 0; w < KMT_BUCKET_WAYS; w++) {
 			struct kmt_snap_object o;

@@ -77,6 +77,15 @@ static int can_load(const struct bpf_insn *insns, size_t n)
 	return fd < 0 ? fd : 0;
 }
 
+int kmt_probe_cmpxchg(void)
+{
+	libbpf_print_fn_t print = libbpf_set_print(NULL);
+	int err = can_load(insn_cmpxchg, N_INSN(insn_cmpxchg));
+
+	libbpf_set_print(print);
+	return err;
+}
+
 static void try_raw_tp(struct kmt_probe *p)
 {
 	_cleanup_close_ int prog = load_raw_tp(insn_return_0, N_INSN(insn_return_0));
@@ -243,7 +252,7 @@ void kmt_probe(struct kmt_probe *ret)
 	look_at_lockdown(ret);
 	look_at_btf(ret);
 	try_raw_tp(ret);
-	ret->cmpxchg = can_load(insn_cmpxchg, N_INSN(insn_cmpxchg));
+	ret->cmpxchg = kmt_probe_cmpxchg();
 	look_at_tracefs(ret);
 	ret->kallsyms = look_at_kallsyms();
 	look_at_memory(ret);

@@ -48,6 +48,9 @@ struct kmt_probe {
 	uint64_t memlock;		/* RLIMIT_MEMLOCK, UINT64_MAX = unlimited */
 };
 
+/* Only whether BPF has compare-and-swap: 0 or a negative errno. */
+int kmt_probe_cmpxchg(void);
+
 void kmt_probe(struct kmt_probe *ret);
 
 #endif

@@ -26,6 +26,7 @@ struct kmt_source_opts {
 	const struct kmt_slabs *slabs;		/* may be NULL: no aliases */
 	uint64_t sites;			/* rows of the call-site table, 0 = default 16384 */
 	uint64_t objects;		/* rows of the object table, 0 = from the slab population */
+	uint64_t objects_bytes;		/* the same as memory; 0 = not asked that way */
 	/*
 	 * Do not track objects at all, but for a filtered stream, whose frees
 	 * follow them. A stream then has no cache with kfree().
@@ -38,6 +39,7 @@ struct kmt_source_opts {
 	bool	 want_cache;		/* cache name of kmalloc events too */
 	bool	 want_real_node;
 	bool	 force_objects;		/* streamed: keep the object table although no filter needs it */
+	bool	 hash_maps;		/* as on a kernel whose BPF cannot compare and swap */
 	bool	 own;			/* do not leave kmemtrace's own events out */
 	bool	 realtime;		/* reader at SCHED_FIFO where allowed */
 	bool	 threads;		/* others of ours work while poll() sleeps */

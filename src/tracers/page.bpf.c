@@ -9,6 +9,7 @@
  */
 #include "bpf/account.bpf.h"
 #include "bpf/caller.bpf.h"
+#include "bpf/guard.bpf.h"
 
 const volatile __u32 kmt_page_flags = 0;	/* KMT_F_*: what these programs do */
 const volatile __u64 kmt_page_skip = 0;		/* gfp bits of pages that are left out */
@@ -23,8 +24,7 @@ static __always_inline __u64 kmt_page_addr(__u64 page)
 	return page ? (page & kmt_page_mask) / kmt_page_struct << kmt_page_shift : 0;
 }
 
-SEC("?raw_tp/mm_page_alloc")
-int kmt_page_alloc(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline int kmt_page_new(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u32 order = ctx->args[1] < KMT_PAGE_ORDER_MAX ? ctx->args[1] : KMT_PAGE_ORDER_MAX;
 	struct kmt_alloc a = {
@@ -36,15 +36,21 @@ int kmt_page_alloc(struct bpf_raw_tracepoint_args *ctx)
 	};
 
 	if (a.gfp & kmt_page_skip) {
-		__u32 cpu = bpf_get_smp_processor_id();
-		void *base = kmt_base();
+		struct kmt_cpu *c = kmt_cpu_at(kmt_base(), bpf_get_smp_processor_id());
 
-		if (base && cpu < kmt_cpus)
-			kmt_cpu_at(base, cpu)->count[KMT_PROG_PAGE_ALLOC][KMT_CNT_FILTERED]++;
+		if (c)
+			c->count[KMT_PROG_PAGE_ALLOC][KMT_CNT_FILTERED]++;
 		return 0;
 	}
 	a.call_site = kmt_caller(ctx, KMT_PROG_PAGE_ALLOC);
 	return kmt_on_alloc(ctx, &a, KMT_PROG_PAGE_ALLOC, 0, kmt_page_flags);
+}
+
+SEC("?raw_tp/mm_page_alloc")
+int kmt_page_alloc(struct bpf_raw_tracepoint_args *ctx)
+{
+	KMT_GUARDED(KMT_PROG_PAGE_ALLOC, kmt_page_new(ctx));
+	return 0;
 }
 
 /*
@@ -58,9 +64,9 @@ static __always_inline int kmt_page_emit_free(__u64 call_site, __u64 addr, __u64
 	struct kmt_cpu *c;
 	__u64 *count;
 
-	if (!base || cpu >= kmt_cpus)
-		return 0;
 	c = kmt_cpu_at(base, cpu);
+	if (!c)
+		return 0;
 	count = c->count[KMT_PROG_PAGE_FREE];
 	if (kmt_page_flags & KMT_F_COUNT)
 		kmt_count_free_site(base, c, count, call_site, KMT_WIRE_PAGE);
@@ -83,5 +89,6 @@ static __always_inline int kmt_page_gone(struct bpf_raw_tracepoint_args *ctx)
 SEC("?raw_tp/mm_page_free")
 int kmt_page_free(struct bpf_raw_tracepoint_args *ctx)
 {
-	return kmt_page_gone(ctx);
+	KMT_GUARDED(KMT_PROG_PAGE_FREE, kmt_page_gone(ctx));
+	return 0;
 }

@@ -10,6 +10,7 @@
  */
 #include "bpf/account.bpf.h"
 #include "bpf/caller.bpf.h"
+#include "bpf/guard.bpf.h"
 
 static __always_inline int kmt_percpu_on_alloc(void *ctx, __u64 site, __u64 size, __u64 bytes,
 					       __u64 ptr, __u64 gfp, __u32 prog)
@@ -26,26 +27,34 @@ static __always_inline int kmt_percpu_on_alloc(void *ctx, __u64 site, __u64 size
 SEC("?raw_tp/percpu_alloc_percpu")
 int kmt_percpu_alloc(struct bpf_raw_tracepoint_args *ctx)
 {
-	return kmt_percpu_on_alloc(ctx, ctx->args[0], ctx->args[3], ctx->args[8], ctx->args[7],
-				   ctx->args[9], KMT_PROG_PERCPU_ALLOC);
+	KMT_GUARDED(KMT_PROG_PERCPU_ALLOC,
+		    kmt_percpu_on_alloc(ctx, ctx->args[0], ctx->args[3], ctx->args[8],
+					ctx->args[7], ctx->args[9], KMT_PROG_PERCPU_ALLOC));
+	return 0;
 }
 
 SEC("?raw_tp/percpu_alloc_percpu")
 int kmt_percpu_alloc_old(struct bpf_raw_tracepoint_args *ctx)
 {
-	return kmt_percpu_on_alloc(ctx, 0, ctx->args[2], 0, ctx->args[6], 0,
-				   KMT_PROG_PERCPU_ALLOC);
+	KMT_GUARDED(KMT_PROG_PERCPU_ALLOC,
+		    kmt_percpu_on_alloc(ctx, 0, ctx->args[2], 0, ctx->args[6], 0,
+					KMT_PROG_PERCPU_ALLOC));
+	return 0;
 }
 
 SEC("?raw_tp/percpu_alloc_percpu_fail")
 int kmt_percpu_fail(struct bpf_raw_tracepoint_args *ctx)
 {
-	return kmt_percpu_on_alloc(ctx, 0, ctx->args[2], 0, 0, 0, KMT_PROG_PERCPU_FAIL);
+	KMT_GUARDED(KMT_PROG_PERCPU_FAIL,
+		    kmt_percpu_on_alloc(ctx, 0, ctx->args[2], 0, 0, 0, KMT_PROG_PERCPU_FAIL));
+	return 0;
 }
 
 SEC("?raw_tp/percpu_free_percpu")
 int kmt_percpu_free(struct bpf_raw_tracepoint_args *ctx)
 {
-	return kmt_on_free(KMT_WIRE_PERCPU, KMT_PROG_PERCPU_FREE,
-			   kmt_caller(ctx, KMT_PROG_PERCPU_FREE), ctx->args[2], 0, kmt_flags);
+	KMT_GUARDED(KMT_PROG_PERCPU_FREE,
+		    kmt_on_free(KMT_WIRE_PERCPU, KMT_PROG_PERCPU_FREE,
+				kmt_caller(ctx, KMT_PROG_PERCPU_FREE), ctx->args[2], 0, kmt_flags));
+	return 0;
 }

@@ -15,6 +15,7 @@
  *                     >= 6.1   site ptr s
  */
 #include "bpf/account.bpf.h"
+#include "bpf/guard.bpf.h"
 
 const volatile struct kmt_args kmt_args_kmalloc = { KMT_ARG_NONE, 2, 3, 4, 5 };
 const volatile struct kmt_args kmt_args_kmalloc_node = { KMT_ARG_NONE, 2, 3, 4, 5 };
@@ -62,7 +63,8 @@ static __always_inline int kmt_slab_alloc(struct bpf_raw_tracepoint_args *ctx,
 		.type = type,
 	};
 
-	return kmt_on_alloc(ctx, &a, prog, ask_cache, kmt_flags);
+	KMT_GUARDED(prog, kmt_on_alloc(ctx, &a, prog, ask_cache, kmt_flags));
+	return 0;
 }
 
 /* ---- general programs: any kernel, any option ---- */
@@ -103,8 +105,10 @@ int kmt_cache_alloc_node(struct bpf_raw_tracepoint_args *ctx)
 SEC("?raw_tp/kfree")
 int kmt_kfree(struct bpf_raw_tracepoint_args *ctx)
 {
-	return kmt_on_free(KMT_WIRE_KMALLOC, KMT_PROG_KFREE, ctx->args[0], ctx->args[1], 0,
-			   kmt_flags);
+	KMT_GUARDED(KMT_PROG_KFREE,
+		    kmt_on_free(KMT_WIRE_KMALLOC, KMT_PROG_KFREE, ctx->args[0], ctx->args[1], 0,
+				kmt_flags));
+	return 0;
 }
 
 SEC("?raw_tp/kmem_cache_free")
@@ -114,8 +118,10 @@ int kmt_cache_free(struct bpf_raw_tracepoint_args *ctx)
 
 	if (kmt_arg_free_cache == 2)
 		cache = ctx->args[2];
-	return kmt_on_free(KMT_WIRE_CACHE, KMT_PROG_CACHE_FREE, ctx->args[0], ctx->args[1], cache,
-			   kmt_flags);
+	KMT_GUARDED(KMT_PROG_CACHE_FREE,
+		    kmt_on_free(KMT_WIRE_CACHE, KMT_PROG_CACHE_FREE, ctx->args[0], ctx->args[1],
+				cache, kmt_flags));
+	return 0;
 }
 
 /*

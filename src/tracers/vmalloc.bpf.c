@@ -8,9 +8,9 @@
  */
 #include "bpf/account.bpf.h"
 #include "bpf/caller.bpf.h"
+#include "bpf/guard.bpf.h"
 
-SEC("?raw_tp/alloc_vmap_area")
-int kmt_vmap_alloc(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline int kmt_vmap_new(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct kmt_alloc a = {
 		.call_site = kmt_caller(ctx, KMT_PROG_VMAP_ALLOC),
@@ -22,9 +22,18 @@ int kmt_vmap_alloc(struct bpf_raw_tracepoint_args *ctx)
 	return kmt_on_alloc(ctx, &a, KMT_PROG_VMAP_ALLOC, 0, kmt_flags);
 }
 
+SEC("?raw_tp/alloc_vmap_area")
+int kmt_vmap_alloc(struct bpf_raw_tracepoint_args *ctx)
+{
+	KMT_GUARDED(KMT_PROG_VMAP_ALLOC, kmt_vmap_new(ctx));
+	return 0;
+}
+
 SEC("?raw_tp/free_vmap_area_noflush")
 int kmt_vmap_free(struct bpf_raw_tracepoint_args *ctx)
 {
-	return kmt_on_free(KMT_WIRE_VMALLOC, KMT_PROG_VMAP_FREE,
-			   kmt_caller(ctx, KMT_PROG_VMAP_FREE), ctx->args[0], 0, kmt_flags);
+	KMT_GUARDED(KMT_PROG_VMAP_FREE,
+		    kmt_on_free(KMT_WIRE_VMALLOC, KMT_PROG_VMAP_FREE,
+				kmt_caller(ctx, KMT_PROG_VMAP_FREE), ctx->args[0], 0, kmt_flags));
+	return 0;
 }

@@ -9,6 +9,7 @@
 #define KMT_TESTS_UNIT_BPF_SHIM_H
 
 #include <linux/bpf.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -45,20 +46,108 @@ struct shim_map {
 
 #define SHIM_MAPS 16
 
+/* A hash map: slow, locked, and full when it says so. With KMT_HASHED only. */
+struct shim_hash {
+	const void *map;
+	size_t key_size, value_size;
+	uint32_t entries, n, slots;
+	uint8_t *used;		/* by slot: 0 never, 1 yes, 2 no more */
+	uint8_t *keys, *values;
+};
+
 struct shim {
 	struct shim_map maps[SHIM_MAPS];
+	struct shim_hash hashes[2];
+	pthread_mutex_t lock;
 	uint64_t now_ns, jiffies;
 	char comm[KMT_COMM_LEN];
 	uint64_t pid_tgid;
 };
 
-static struct shim shim;
+static struct shim shim = { .lock = PTHREAD_MUTEX_INITIALIZER };
 static __thread uint32_t shim_cpu;
+
+static struct shim_hash *shim_hash_of(const void *map)
+{
+	for (size_t i = 0; i < 2; i++)
+		if (shim.hashes[i].map && shim.hashes[i].map == map)
+			return &shim.hashes[i];
+	return NULL;
+}
+
+/* The key's slot, UINT32_MAX: none; *ret_free is where it could go. */
+static uint32_t shim_hash_find(struct shim_hash *h, const void *key, uint32_t *ret_free)
+{
+	uint64_t k = 0;
+	uint32_t at, spare = UINT32_MAX;
+
+	memcpy(&k, key, h->key_size);
+	at = (k * 0x9e3779b97f4a7c15ull) >> 33;
+	for (uint32_t n = 0; n < h->slots; n++, at++) {
+		uint32_t i = at % h->slots;
+
+		if (h->used[i] == 1 && !memcmp(h->keys + i * h->key_size, key, h->key_size))
+			return i;
+		if (h->used[i] != 1 && spare == UINT32_MAX)
+			spare = i;
+		if (!h->used[i])
+			break;
+	}
+	if (ret_free)
+		*ret_free = spare;
+	return UINT32_MAX;
+}
+
+static inline long bpf_map_update_elem(const void *map, const void *key, const void *value,
+				       uint64_t flags)
+{
+	struct shim_hash *h = shim_hash_of(map);
+	uint32_t i, spare = UINT32_MAX;
+	long err = 0;
+
+	pthread_mutex_lock(&shim.lock);
+	i = shim_hash_find(h, key, &spare);
+	if (i != UINT32_MAX && flags == BPF_NOEXIST) {
+		err = -17;	/* EEXIST */
+	} else if (i == UINT32_MAX && h->n == h->entries) {
+		err = -7;	/* E2BIG */
+	} else {
+		h->n += i == UINT32_MAX;
+		i = i == UINT32_MAX ? spare : i;
+		memcpy(h->keys + i * h->key_size, key, h->key_size);
+		memcpy(h->values + i * h->value_size, value, h->value_size);
+		h->used[i] = 1;
+	}
+	pthread_mutex_unlock(&shim.lock);
+	return err;
+}
+
+static inline long bpf_map_delete_elem(const void *map, const void *key)
+{
+	struct shim_hash *h = shim_hash_of(map);
+	uint32_t i;
+
+	pthread_mutex_lock(&shim.lock);
+	i = shim_hash_find(h, key, NULL);
+	if (i != UINT32_MAX) {
+		h->used[i] = 2;
+		h->n--;
+	}
+	pthread_mutex_unlock(&shim.lock);
+	return i == UINT32_MAX ? -2 : 0;
+}
 
 static inline void *bpf_map_lookup_elem(const void *map, const void *key)
 {
+	struct shim_hash *h = shim_hash_of(map);
 	uint32_t i = *(const uint32_t *)key;
 
+	if (h) {
+		pthread_mutex_lock(&shim.lock);
+		i = shim_hash_find(h, key, NULL);
+		pthread_mutex_unlock(&shim.lock);
+		return i == UINT32_MAX ? NULL : h->values + i * h->value_size;
+	}
 	for (struct shim_map *m = shim.maps; m->map; m++)
 		if (m->map == map)
 			return i < m->entries ? (uint8_t *)m->values + i * m->value_size : NULL;
@@ -176,6 +265,49 @@ static void *shim_map(const void *map, size_t value_size, uint32_t entries)
 	return NULL;
 }
 
+/* A hash map of so many entries, in twice as many slots. */
+static int shim_hash_map(struct shim_hash *h, const void *map, size_t key_size,
+			 size_t value_size, uint32_t entries)
+{
+	*h = (struct shim_hash) {
+		.map = map, .key_size = key_size, .value_size = value_size,
+		.entries = entries, .slots = entries * 2 + 1,
+	};
+	h->used = calloc(h->slots, 1);
+	h->keys = calloc(h->slots, key_size);
+	h->values = calloc(h->slots, value_size);
+	return h->used && h->keys && h->values ? 0 : -12;
+}
+
+static int shim_hash_maps(const struct kmt_bpf_plan *p)
+{
+	int err = shim_hash_map(&shim.hashes[0], &kmt_claims, sizeof(uint32_t), sizeof(uint64_t),
+				p->cpus * 4);
+
+	return err ? err : shim_hash_map(&shim.hashes[1], &kmt_objects, sizeof(uint64_t),
+					 sizeof(struct kmt_hashed_object), p->hashed_objects);
+}
+
+#ifdef KMT_HASHED
+#define SHIM_HASHED true
+/* In place of the batches of bpf_load.c, which ask the kernel. */
+int kmt_bpf_each_hashed(const struct kmt_bpf *b,
+			int (*cb)(void *ctx, uint64_t key, const struct kmt_hashed_object *o),
+			void *ctx)
+{
+	struct shim_hash *h = &shim.hashes[1];
+	int err = 0;
+
+	for (uint32_t i = 0; i < h->slots && !err; i++)
+		if (h->used[i] == 1)
+			err = cb(ctx, ((uint64_t *)h->keys)[i],
+				 &((struct kmt_hashed_object *)h->values)[i]);
+	return err;
+}
+#else
+#define SHIM_HASHED false
+#endif
+
 /*
  * The tables of a plan and the knobs that tell the programs their places;
  * *ret_b is what user space reads them through.
@@ -184,7 +316,7 @@ static int shim_tables(const struct kmt_bpf_plan *p, struct kmt_bpf *ret_b)
 {
 	uint8_t *t = shim_map(&kmt_tables, p->table_bytes, 1);
 
-	if (!t)
+	if (!t || (p->hashed && shim_hash_maps(p)))
 		return -12;
 	kmt_cpus = p->cpus;
 	kmt_cpu_stride = p->cpu_stride;
@@ -215,7 +347,12 @@ static void shim_done(void)
 {
 	for (struct shim_map *m = shim.maps; m->map; m++)
 		free(m->values);
-	memset(&shim, 0, sizeof(shim));
+	for (size_t i = 0; i < 2; i++) {
+		free(shim.hashes[i].used);
+		free(shim.hashes[i].keys);
+		free(shim.hashes[i].values);
+	}
+	shim = (struct shim) { .lock = PTHREAD_MUTEX_INITIALIZER };
 }
 
 #endif

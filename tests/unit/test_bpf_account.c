@@ -78,7 +78,7 @@ static void world_init(struct world *w, uint32_t seed)
 	};
 	struct kmt_bpf_machine m = {
 		.ram_bytes = 8ull << 30, .possible_cpus = CPUS, .online_cpus = CPUS,
-		.page_size = 4096,
+		.page_size = 4096, .hashed = SHIM_HASHED,
 	};
 	struct kmt_source_opts o = { .mode = KMT_MODE_COUNTED, .sites = 1024, .objects = 100000 };
 	struct kmt_bpf_plan p;

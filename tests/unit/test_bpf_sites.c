@@ -28,6 +28,7 @@ static void tables_new(uint32_t sites, struct kmt_bpf *ret)
 {
 	struct kmt_bpf_machine m = {
 		.ram_bytes = 8ull << 30, .possible_cpus = 4, .online_cpus = 4, .page_size = 4096,
+		.hashed = SHIM_HASHED,
 	};
 	struct kmt_source_opts o = { .mode = KMT_MODE_COUNTED, .sites = sites, .objects = 1000 };
 	struct kmt_bpf_plan p;
