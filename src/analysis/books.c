@@ -14,6 +14,7 @@
 #include "base/index.h"
 #include "core/sat.h"
 #include "core/session.h"
+#include "report/report.h"
 #include "symbol/slabs.h"
 
 uint64_t kmt_books_tolerance(uint32_t objs_per_slab)
@@ -95,6 +96,10 @@ static int gather(const struct kmt_analysis_in *in, struct kmt_books *b, struct 
 		book->frees = kmt_sat_add(book->frees, c.frees);
 		book->untraced_frees = kmt_sat_add(book->untraced_frees, c.untraced_frees);
 		book->untracked = kmt_sat_add(book->untracked, site->counts.untracked);
+		book->awaiting = kmt_sat_add(book->awaiting, site->counts.awaiting);
+		if (in->interval_ns)
+			book->awaiting_before = kmt_sat_add(book->awaiting_before,
+							    site->base.awaiting);
 		book->inferred |= site->key.cache_inferred;
 	}
 	return 0;
@@ -161,17 +166,59 @@ static int64_t difference(uint64_t a, uint64_t b)
 	return a > b ? (int64_t)d : -(int64_t)d;
 }
 
+/* A cache that is not in a list has no objects then, and nothing to be wrong about. */
+static bool is_bounded(const struct kmt_slab *s)
+{
+	return !s || s->has_bounds;
+}
+
+static uint64_t over(const struct kmt_slab *s)
+{
+	return s ? s->over_most : 0;
+}
+
+static uint64_t under(const struct kmt_slab *s)
+{
+	return s ? s->under_most : 0;
+}
+
+static void weigh(struct kmt_book *book)
+{
+	uint32_t per_slab = book->end ? book->end->objs_per_slab :
+			    book->start ? book->start->objs_per_slab : 0;
+	uint64_t more, less;	/* by which the trace may exceed the kernel, and fall short */
+
+	book->is_measured = is_bounded(book->start) && is_bounded(book->end);
+	if (book->is_measured) {
+		more = kmt_sat_add(over(book->start), under(book->end));
+		less = kmt_sat_add(over(book->end), under(book->start));
+	} else {
+		more = less = kmt_books_tolerance(per_slab);
+	}
+	more = kmt_sat_add(more, book->awaiting_before);
+	less = kmt_sat_add(less, book->awaiting);
+	if (book->traced_net > book->real_net)
+		book->tolerance = more;
+	else if (book->traced_net < book->real_net)
+		book->tolerance = less;
+	else
+		book->tolerance = more > less ? more : less;
+	book->off = book->traced_net > book->real_net ?
+		    (uint64_t)book->traced_net - (uint64_t)book->real_net :
+		    (uint64_t)book->real_net - (uint64_t)book->traced_net;
+}
+
 /*
- * What is lost may explain as many objects as events are missing, and no more:
- * beyond that the books are off all the same.
+ * Events that are missing may be any cache's, and each is one object at most.
+ * Books that balance do so whatever is missing: the kernel's number does not
+ * depend on it. A difference may be what is missing up to as many objects, and
+ * then says nothing; beyond that the books are off all the same.
  */
 static void judge(const struct kmt_analysis_in *in, const struct kmt_quality *q,
 		  struct kmt_book *book)
 {
 	uint64_t gone = kmt_sat_add(book->frees, book->untraced_frees);
-	uint32_t per_slab = book->end ? book->end->objs_per_slab :
-			    book->start ? book->start->objs_per_slab : 0;
-	uint64_t tolerance = kmt_books_tolerance(per_slab), lost = kmt_books_lost(q);
+	uint64_t lost = kmt_books_lost(q);
 	const char *why;
 
 	book->traced_net = difference(book->allocs, gone);
@@ -180,23 +227,35 @@ static void judge(const struct kmt_analysis_in *in, const struct kmt_quality *q,
 	if (book->has_real)
 		book->real_net = difference(book->end ? book->end->active_objs : 0,
 					    book->start ? book->start->active_objs : 0);
+	weigh(book);
 	why = obstacle(in, q, book);
-	book->off = book->traced_net > book->real_net ?
-		    (uint64_t)book->traced_net - (uint64_t)book->real_net :
-		    (uint64_t)book->real_net - (uint64_t)book->traced_net;
-	if (!why && (lost || q->lost_unknown) &&
-	    (q->lost_unknown || book->off <= kmt_sat_add(tolerance, lost)))
+	if (!why && book->off > book->tolerance &&
+	    (q->lost_unknown || book->off <= kmt_sat_add(book->tolerance, lost)))
 		why = "events were lost";
 	if (why) {
 		snprintf(book->text, sizeof(book->text), "not comparable (%s)", why);
 		return;
 	}
-	book->verdict = book->off <= tolerance ? KMT_BOOK_BALANCED : KMT_BOOK_OFF;
+	book->verdict = book->off <= book->tolerance ? KMT_BOOK_BALANCED : KMT_BOOK_OFF;
 	if (book->verdict == KMT_BOOK_BALANCED)
 		snprintf(book->text, sizeof(book->text), "balanced");
 	else
 		snprintf(book->text, sizeof(book->text), "off by %s%" PRIu64,
 			 book->traced_net < book->real_net ? "-" : "", book->off);
+}
+
+static uint64_t magnitude(int64_t v)
+{
+	return v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+}
+
+double kmt_books_agreement(int64_t traced, int64_t real)
+{
+	uint64_t a = magnitude(traced), b = magnitude(real), most = a > b ? a : b;
+
+	if (!most)
+		return 100;
+	return (traced < 0) != (real < 0) ? 0 : 100.0 * (double)(a < b ? a : b) / (double)most;
 }
 
 int kmt_books_make(const struct kmt_analysis_in *in, struct kmt_books *ret)
@@ -222,6 +281,67 @@ int kmt_books_make(const struct kmt_analysis_in *in, struct kmt_books *ret)
 		judge(in, &q, &b.v[i]);
 	*ret = b;
 	return 0;
+}
+
+static int64_t clamp(__int128 v)
+{
+	return v > INT64_MAX ? INT64_MAX : v < INT64_MIN ? INT64_MIN : (int64_t)v;
+}
+
+static uint64_t active(const struct kmt_slab *s)
+{
+	return s ? s->active_objs : 0;
+}
+
+static const struct cell_key {
+	const char *key;
+	bool needs_objects, needs_real;
+} cell_keys[] = {
+	{ "balance.traced_net", true, false },
+	{ "balance.real_net", false, true },
+	{ "balance.difference", true, true },
+	{ "balance.tolerance", true, true },
+	{ "baseline_objects", false, true },
+	{ "total_objects", true, true },
+	{ "kernel_objects", false, true },
+};
+
+static const struct cell_key *cell_key(const char *key)
+{
+	for (size_t i = 0; i < sizeof(cell_keys) / sizeof(cell_keys[0]); i++)
+		if (!strcmp(cell_keys[i].key, key))
+			return &cell_keys[i];
+	return NULL;
+}
+
+bool kmt_book_has_cell(const char *key)
+{
+	return cell_key(key) != NULL;
+}
+
+void kmt_book_cell(const struct kmt_book *b, const char *key, bool has_objects,
+		   struct kmt_cell *cell)
+{
+	const struct cell_key *k = cell_key(key);
+	__int128 v;
+
+	if (!k || (k->needs_objects && !has_objects) || (k->needs_real && !b->has_real))
+		return;
+	if (!strcmp(key, "balance.traced_net"))
+		v = b->traced_net;
+	else if (!strcmp(key, "balance.real_net"))
+		v = b->real_net;
+	else if (!strcmp(key, "balance.difference"))
+		v = (__int128)b->traced_net - b->real_net;
+	else if (!strcmp(key, "balance.tolerance"))
+		v = b->tolerance;
+	else if (!strcmp(key, "baseline_objects"))
+		v = active(b->start);
+	else if (!strcmp(key, "total_objects"))
+		v = (__int128)active(b->start) + b->traced_net;
+	else
+		v = active(b->end);
+	kmt_cell_int(cell, clamp(v));
 }
 
 void kmt_books_silent(const struct kmt_analysis_in *in, const char *cache, struct kmt_book *ret)

@@ -5,6 +5,14 @@
  *
  *   traced_net = allocations - frees - untraced frees     (events)
  *   real_net   = active objects, end - start              (/proc/slabinfo)
+ *
+ * The kernel's count is right within bounds that it tells (symbol/slabs.h), and
+ * what was given up to RCU may or may not be in it:
+ *
+ *   the truth:  real_net - end.over - start.under ... real_net + start.over + end.under
+ *   the trace:  traced_net - awaiting at the start ... traced_net + awaiting now
+ *
+ * The books balance when these two meet.
  */
 #ifndef KMT_ANALYSIS_BOOKS_H
 #define KMT_ANALYSIS_BOOKS_H
@@ -25,9 +33,12 @@ struct kmt_book {
 	const struct kmt_slab *start, *end;	/* NULL: not there */
 	bool	 inferred;	/* some of its rows only guess that they belong here */
 	uint64_t allocs, frees, untraced_frees, untracked;
+	uint64_t awaiting, awaiting_before;	/* RCU, at the end and at the beginning */
 	int64_t	 traced_net, real_net;
 	uint64_t off;		/* how far they are apart */
+	uint64_t tolerance;	/* how far they may be, in the direction in which they are */
 	bool	 has_real;
+	bool	 is_measured;	/* the tolerance: from the kernel's own bounds */
 	enum kmt_verdict verdict;
 	char	 text[56];	/* "balanced", "off by 11987", "not comparable (why)" */
 };
@@ -43,10 +54,19 @@ void kmt_books_done(struct kmt_books *b);
 /* The book of a cache that has no row: nothing was traced of it. */
 void kmt_books_silent(const struct kmt_analysis_in *in, const char *cache, struct kmt_book *ret);
 
+/* What both say, in percent of the larger of the two: 100 = the same, 0 = opposite. */
+double kmt_books_agreement(int64_t traced, int64_t real);
+
+struct kmt_cell;
+
+/* Columns that are a number of a book, by their keys; what is unknown stays null. */
+bool kmt_book_has_cell(const char *key);
+void kmt_book_cell(const struct kmt_book *b, const char *key, bool has_objects,
+		   struct kmt_cell *cell);
+
 /*
- * How far apart the two may be and still balance. slabinfo counts objects on
- * per-CPU lists as active, so its number moves by whole slabs as these lists
- * fill and empty: two slabs' worth, and never less than 32 objects.
+ * How far apart the two may be and still balance where nobody measured it, as in
+ * older recordings: two slabs' worth, and never less than 32 objects.
  */
 uint64_t kmt_books_tolerance(uint32_t objs_per_slab);
 

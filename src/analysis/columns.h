@@ -50,6 +50,11 @@
 	{ "aliases", "ALIASES", KMT_UNIT_LIST, KMT_HIDDEN, false },				\
 	{ "balance.traced_net", "TRACED NET", KMT_UNIT_COUNT, KMT_HIDDEN, false },		\
 	{ "balance.real_net", "REAL NET", KMT_UNIT_COUNT, KMT_HIDDEN, false },			\
+	{ "balance.difference", "DIFF", KMT_UNIT_COUNT, KMT_HIDDEN, false },			\
+	{ "balance.tolerance", "TOLERANCE", KMT_UNIT_COUNT, KMT_HIDDEN, false },		\
+	{ "baseline_objects", "BASELINE", KMT_UNIT_COUNT, KMT_HIDDEN, false },			\
+	{ "total_objects", "TOTAL", KMT_UNIT_COUNT, KMT_HIDDEN, false },			\
+	{ "kernel_objects", "KERNEL", KMT_UNIT_COUNT, KMT_HIDDEN, false },			\
 	{ "balance.verdict", "BOOKS", KMT_UNIT_TEXT, (hide_books), false }
 
 #define KMT_COLUMNS_SITE									\

@@ -244,17 +244,10 @@ static const struct kmt_book *book_of(const struct kmt_row_source *s)
 	return &s->books->v[s->books->of[s->groups->members[s->g->start]]];
 }
 
-static int fill_traced_net(const struct kmt_row_source *s, struct kmt_cell *cell)
+static int fill_book(const struct kmt_row_source *s, const char *key, struct kmt_cell *cell)
 {
-	if (s->n_caches == 1 && s->has_objects)
-		kmt_cell_int(cell, book_of(s)->traced_net);
-	return 0;
-}
-
-static int fill_real_net(const struct kmt_row_source *s, struct kmt_cell *cell)
-{
-	if (s->n_caches == 1 && book_of(s)->has_real)
-		kmt_cell_int(cell, book_of(s)->real_net);
+	if (s->n_caches == 1)
+		kmt_book_cell(book_of(s), key, s->has_objects, cell);
 	return 0;
 }
 
@@ -333,8 +326,6 @@ static const struct filler {
 	{ "caches", fill_caches },
 	{ "aliases", fill_aliases },
 	{ "object_size", fill_object_size },
-	{ "balance.traced_net", fill_traced_net },
-	{ "balance.real_net", fill_real_net },
 	{ "balance.verdict", fill_verdict },
 	{ "site", fill_site },
 	{ "module", fill_module },
@@ -355,6 +346,8 @@ static int fill_cell(const struct kmt_row_source *s, const struct kmt_rows_view 
 		return kmt_cell_text(cell, s->g->label);
 	if (fill_counter(s, key, cell))
 		return 0;
+	if (kmt_book_has_cell(key))
+		return fill_book(s, key, cell);
 	for (size_t i = 0; i < KMT_N(fillers); i++)
 		if (!strcmp(fillers[i].key, key))
 			return fillers[i].fill(s, cell);

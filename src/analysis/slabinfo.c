@@ -23,7 +23,7 @@ extern const struct kmt_analysis kmt_analysis_slabinfo;
 #define _cleanup_books_ _cleanup_(kmt_books_done)
 
 enum { MEMORY, OBJECTS, SIZE, TRACED, REAL, DIFFERENCE, EXPLAINED, VERDICT, OFF, REAL_BYTES, ALLOCS,
-       UNTRACED, ALIASES, CACHE };
+       UNTRACED, TOLERANCE, BASELINE, TOTAL, KERNEL, ALIASES, CACHE };
 
 static const struct kmt_column columns[] = {
 	[MEMORY]     = { "memory_bytes", "MEMORY", KMT_UNIT_BYTES, KMT_SHOWN, false },
@@ -38,6 +38,10 @@ static const struct kmt_column columns[] = {
 	[REAL_BYTES] = { "real_net_bytes", "KERNEL NET", KMT_UNIT_BYTES, KMT_HIDDEN, false },
 	[ALLOCS]     = { "allocs", "ALLOCS", KMT_UNIT_COUNT, KMT_HIDDEN, false },
 	[UNTRACED]   = { "untraced_frees", "UNTRACED", KMT_UNIT_COUNT, KMT_HIDDEN, false },
+	[TOLERANCE]  = { "balance.tolerance", "TOLERANCE", KMT_UNIT_COUNT, KMT_HIDDEN, false },
+	[BASELINE]   = { "baseline_objects", "BASELINE", KMT_UNIT_COUNT, KMT_HIDDEN, false },
+	[TOTAL]	     = { "total_objects", "TOTAL", KMT_UNIT_COUNT, KMT_HIDDEN, false },
+	[KERNEL]     = { "kernel_objects", "AT END", KMT_UNIT_COUNT, KMT_HIDDEN, false },
 	[ALIASES]    = { "aliases", "ALIASES", KMT_UNIT_LIST, KMT_HIDDEN, false },
 	[CACHE]	     = { "cache", "CACHE", KMT_UNIT_TEXT, KMT_SHOWN, true },
 };
@@ -47,36 +51,20 @@ static int64_t clamp(__int128 v)
 	return v > INT64_MAX ? INT64_MAX : v < INT64_MIN ? INT64_MIN : (int64_t)v;
 }
 
-static uint64_t magnitude(int64_t v)
-{
-	return v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
-}
-
-/* What both say, of the larger of the two: 100 = the same, 0 = opposite. */
-static double agreement(int64_t traced, int64_t real)
-{
-	uint64_t a = magnitude(traced), b = magnitude(real), most = a > b ? a : b;
-
-	if (!most)
-		return 100;
-	return (traced < 0) != (real < 0) ? 0 : 100.0 * (double)(a < b ? a : b) / (double)most;
-}
-
 static void fill_nets(const struct kmt_book *b, bool has_objects, struct kmt_cell *cells)
 {
 	uint32_t size = b->end ? b->end->object_size : b->start ? b->start->object_size : 0;
 
-	if (has_objects)
-		kmt_cell_int(&cells[TRACED], b->traced_net);
+	for (size_t i = 0; i < KMT_N(columns); i++)
+		if (kmt_book_has_cell(columns[i].key))
+			kmt_book_cell(b, columns[i].key, has_objects, &cells[i]);
 	if (!b->has_real)
 		return;
-	kmt_cell_int(&cells[REAL], b->real_net);
 	kmt_cell_int(&cells[REAL_BYTES], clamp((__int128)b->real_net * size));
 	if (!has_objects)
 		return;
-	kmt_cell_int(&cells[DIFFERENCE], clamp((__int128)b->traced_net - b->real_net));
 	kmt_cell_int(&cells[OFF], kmt_cell_value(b->off));
-	kmt_cell_percent(&cells[EXPLAINED], agreement(b->traced_net, b->real_net));
+	kmt_cell_percent(&cells[EXPLAINED], kmt_books_agreement(b->traced_net, b->real_net));
 }
 
 static int add_row(const struct kmt_analysis_in *in, const struct kmt_book *b,

@@ -6,6 +6,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/group.h"
+#include "analysis/memory.h"
 #include "analysis/notes.h"
 #include "base/err.h"
 #include "core/quality.h"
@@ -200,6 +201,8 @@ int kmt_summary_fill(const struct kmt_analysis_in *in, struct kmt_report *r)
 			return kmt_err(-ENOMEM, "out of memory");
 	}
 	err = fill_summary(in, &q, &sums, &r->summary);
+	if (!err)
+		err = kmt_memory_fill(in, r);
 	if (!err)
 		err = fill_quality(&q, &r->quality);
 	return err ? err : kmt_notes_fill(in, &q, r);

@@ -183,7 +183,7 @@ int kmt_recorder_start(struct kmt_recorder *r)
 	if (r->is_live) {
 		r->facts.start_ns = kmt_live_now();
 		r->facts.start_realtime_ns = realtime_now();
-		if (!kmt_slabs_load(NULL, &r->slabs_start))
+		if (!kmt_slabs_count_now(NULL, false, &r->slabs_start))
 			r->facts.slabs_start = r->slabs_start;
 	}
 	err = kmt_writer_start(r->writer, &r->facts);
@@ -194,7 +194,7 @@ int kmt_recorder_start(struct kmt_recorder *r)
 void kmt_recorder_stop(struct kmt_recorder *r)
 {
 	r->facts.end_ns = kmt_live_now();
-	if (!kmt_slabs_load(NULL, &r->slabs_end))
+	if (!kmt_slabs_count_now(NULL, false, &r->slabs_end))
 		r->facts.slabs_end = r->slabs_end;
 }
 
@@ -332,16 +332,18 @@ uint64_t kmt_recorder_bytes(const struct kmt_recorder *r)
 }
 
 int kmt_recorder_books(struct kmt_recorder *r, const struct kmt_recorder_opts *opts,
-		       const struct kmt_slabs *slabs_start, struct kmt_session *s)
+		       const struct kmt_slabs *slabs_start, const struct kmt_slabs *slabs_end,
+		       struct kmt_session *s)
 {
 	struct kmt_quality q = { 0 };
 	int err = kmt_recorder_begin(r, opts);
 
 	kmt_session_quality(s, &q);
-	kmt_recorder_stop(r);
+	r->facts.end_ns = kmt_live_now();
 	r->facts.start_ns = r->facts.end_ns - q.window_ns;
 	r->facts.start_realtime_ns = realtime_now() - q.window_ns;
 	r->facts.slabs_start = slabs_start;
+	r->facts.slabs_end = slabs_end;
 	if (!err)
 		err = kmt_writer_start(r->writer, &r->facts);
 	if (!err)

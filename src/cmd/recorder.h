@@ -78,10 +78,11 @@ void kmt_recorder_stop(struct kmt_recorder *r);
 int kmt_recorder_session(struct kmt_recorder *r, struct kmt_session *s);
 /*
  * All of the above for a run that is over: the books of a session and nothing
- * else. slabs_start: the kernel's counts when it began; may be NULL.
+ * else. slabs_*: the kernel's counts then; may be NULL.
  */
 int kmt_recorder_books(struct kmt_recorder *r, const struct kmt_recorder_opts *opts,
-		       const struct kmt_slabs *slabs_start, struct kmt_session *s);
+		       const struct kmt_slabs *slabs_start, const struct kmt_slabs *slabs_end,
+		       struct kmt_session *s);
 /*
  * The last blocks; everything is in the file afterwards. 'facts': what an input
  * says at its end; NULL: this machine's.

@@ -22,7 +22,7 @@ struct stat_opts {
 	struct kmt_ask ask;	/* first: its option rows count from here */
 	uint64_t interval_ns;
 	const char *output;
-	bool no_objects, force;
+	bool no_objects, force, exact;
 };
 
 #define OFF(f) offsetof(struct stat_opts, f)
@@ -34,6 +34,9 @@ static const struct kmt_option stat_options[] = {
 	  "print every T: counts of that time, live memory as it is", 10000000, 86400 * SEC, NULL },
 	{ "no-objects", 0, KMT_OPT_FLAG, OFF(no_objects), NULL,
 	  "count allocations only: cheaper, but nothing is known to be live", 0, 0, NULL },
+	{ "exact", 0, KMT_OPT_FLAG, OFF(exact), NULL,
+	  "shrink every slab cache before each count of the kernel's: closer books, at a cost",
+	  0, 0, NULL },
 	{ "output", 'o', KMT_OPT_STRING, OFF(output), "FILE",
 	  "keep the books in a recording too, for 'report'", 0, 0, NULL },
 	{ "force", 0, KMT_OPT_FLAG, OFF(force), NULL, "overwrite a file that exists", 0, 0, NULL },
@@ -53,6 +56,8 @@ static int check_opts(const struct stat_opts *o, const struct kmt_view *v)
 				    o->ask.min_age_ns ? "--min-age" : "this view");
 	if (o->ask.select.from && o->interval_ns)
 		return kmt_cmd_fail(KMT_EXIT_USAGE, "--interval belongs to tracing, not to --from");
+	if (o->ask.select.from && o->exact)
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "--exact belongs to tracing, not to --from");
 	if (o->ask.select.from && o->output)
 		return kmt_cmd_fail(KMT_EXIT_USAGE, "--output belongs to tracing: see 'kmemtrace "
 				    "convert'");
@@ -103,7 +108,8 @@ static int keep_books(const struct stat_opts *o, const struct kmt_view *v, struc
 		.filters = kmt_select_filters_text(&o->ask.select, &filters),
 		.temporary_ns = o->ask.temporary_ns ? o->ask.temporary_ns : SEC / 1000,
 	};
-	int err = o->output ? kmt_recorder_books(r, &ro, v->slabs_start, v->session) : 0;
+	int err = o->output ? kmt_recorder_books(r, &ro, v->slabs_start, v->slabs_end,
+						 v->session) : 0;
 
 	kmt_buf_done(&filters);
 	return err;
@@ -113,8 +119,10 @@ static int trace_live(const struct stat_opts *o, struct kmt_view *v, struct kmt_
 		      char **argv, struct kmt_recorder *r, char **own_argv)
 {
 	struct kmt_watch w = { .view = v, .run = child, .interval_ns = o->interval_ns };
-	int status = 0, err = kmt_watch_live(&w, argv, &status);
+	int status = 0, err;
 
+	v->exact = o->exact;
+	err = kmt_watch_live(&w, argv, &status);
 	if (err == -ECANCELED)
 		return status;
 	/* a file that cannot be written is no reason to keep the answer back */

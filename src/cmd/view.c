@@ -137,8 +137,7 @@ static int shape(const struct kmt_view *v, struct kmt_report *r)
 }
 
 /* Whose facts hold: the recording's, or those of the kernel that runs here. */
-static void ask_of(const struct kmt_view *v, const struct kmt_slabs *slabs_end,
-		   struct kmt_analysis_in *in)
+static void ask_of(const struct kmt_view *v, struct kmt_analysis_in *in)
 {
 	const struct kmt_ask *a = v->ask;
 	const struct kmt_facts *f = a->select.facts;
@@ -150,7 +149,7 @@ static void ask_of(const struct kmt_view *v, const struct kmt_slabs *slabs_end,
 		.session = v->session,
 		.symbols = kmt_select_symbols(&a->select),
 		.slabs_start = f ? f->slabs_start : v->slabs_start,
-		.slabs_end = f ? f->slabs_end : slabs_end,
+		.slabs_end = f ? f->slabs_end : v->slabs_end,
 		.gfp_names = f ? f->gfp_names : v->gfp_names,
 		.lines = v->lines,
 		.command = v->command,
@@ -182,15 +181,16 @@ static int place_lines(struct kmt_view *v)
 	return 0;
 }
 
-static int make_report(struct kmt_view *v, const struct kmt_slabs *slabs_end,
-		       uint64_t interval_ns, struct kmt_report **ret_report)
+static int make_report(struct kmt_view *v, uint64_t interval_ns, struct kmt_report **ret_report)
 {
 	struct kmt_analysis_in in;
 	struct kmt_report *r = NULL;
 	int err;
 
-	ask_of(v, slabs_end, &in);
+	ask_of(v, &in);
 	in.interval_ns = interval_ns;
+	if (interval_ns && v->slabs_mark)
+		in.slabs_start = v->slabs_mark;
 	err = place_lines(v);
 	if (!err)
 		err = kmt_session_settle(v->session);
@@ -228,14 +228,27 @@ static int render(struct kmt_view *v, const struct kmt_report *r,
 
 int kmt_view_report(struct kmt_view *v, uint64_t interval_ns, struct kmt_report **ret_report)
 {
-	struct kmt_slabs *slabs_end = NULL;
-	int err;
+	if (!v->ask->select.from && !v->is_over)
+		kmt_view_count(v, &v->slabs_end);
+	return make_report(v, interval_ns, ret_report);
+}
 
-	if (!v->ask->select.from)
-		kmt_slabs_load(NULL, &slabs_end);
-	err = make_report(v, slabs_end, interval_ns, ret_report);
-	kmt_slabs_free(slabs_end);
-	return err;
+void kmt_view_count(const struct kmt_view *v, struct kmt_slabs **slabs)
+{
+	bool shrunk = v->exact && kmt_slabs_shrink(NULL) > 0;
+
+	kmt_slabs_free(*slabs);
+	*slabs = NULL;
+	kmt_slabs_count_now(NULL, shrunk, slabs);
+}
+
+void kmt_view_mark(struct kmt_view *v)
+{
+	kmt_session_mark(v->session);
+	if (v->is_over || !v->slabs_end)
+		return;
+	kmt_slabs_free(v->slabs_mark);
+	v->slabs_mark = take_ptr(v->slabs_end);
 }
 
 int kmt_view_show(struct kmt_view *v, const struct kmt_report *r)
@@ -269,7 +282,7 @@ int kmt_view_print(struct kmt_view *v, uint64_t interval_ns)
 static int try_report(struct kmt_view *v)
 {
 	struct kmt_report *r = NULL;
-	int err = make_report(v, NULL, 0, &r);
+	int err = make_report(v, 0, &r);
 
 	kmt_report_free(r);
 	return err;
@@ -408,6 +421,8 @@ void kmt_view_done(struct kmt_view *v)
 	kmt_output_done(&v->out);
 	kmt_session_free(v->session);
 	kmt_slabs_free(v->slabs_start);
+	kmt_slabs_free(v->slabs_mark);
+	kmt_slabs_free(v->slabs_end);
 	kmt_gfp_names_free(v->gfp_names);
 	kmt_lines_free(v->lines);
 }

@@ -39,7 +39,10 @@ struct kmt_view {
 	struct kmt_session *session;
 	struct kmt_only only;		/* the layer that the report is about */
 	struct kmt_sink sink;		/* of the session, behind 'only' */
-	struct kmt_slabs *slabs_start;	/* of the running kernel, for the caller to load */
+	/* the running kernel's counts: at the start, at the last mark, at the last report */
+	struct kmt_slabs *slabs_start, *slabs_mark, *slabs_end;
+	bool exact;			/* shrink every cache before each count */
+	bool is_over;			/* slabs_end is the last count: reports do not count again */
 	struct kmt_gfp_names *gfp_names;
 	struct kmt_lines *lines;	/* of --vmlinux; NULL: not given */
 	struct kmt_output out;
@@ -65,6 +68,13 @@ int kmt_view_session(struct kmt_view *v);
 void kmt_view_source_opts(const struct kmt_view *v, struct kmt_source_opts *ret);
 /* Take over the source's snapshot, if it counts, and its quality. */
 int kmt_view_update(struct kmt_view *v);
+/*
+ * Take the running kernel's own counts into *slabs, in place of what is there.
+ * What cannot be had leaves NULL behind: the books say why.
+ */
+void kmt_view_count(const struct kmt_view *v, struct kmt_slabs **slabs);
+/* From here on a report with an interval begins, in events and in counts. */
+void kmt_view_mark(struct kmt_view *v);
 /* Make the report, shaped as was asked; interval_ns as in kmt_analysis_in. */
 int kmt_view_report(struct kmt_view *v, uint64_t interval_ns, struct kmt_report **ret_report);
 /* Print a report, this view's or one made from it. */

@@ -2,6 +2,8 @@
 #include "cmd/watch.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include "cmd/child.h"
 #include "cmd/cmd.h"
@@ -11,6 +13,7 @@
 #include "symbol/slabs.h"
 
 #define TICK_MS 100		/* how often peaks are looked at */
+#define SETTLE_S 6		/* see settle() */
 
 static struct kmt_source *source_of(const struct kmt_watch *w)
 {
@@ -23,7 +26,7 @@ static int on_interval(struct kmt_watch *w, uint64_t now)
 
 	if (!err)
 		err = kmt_view_print(w->view, now - w->mark_ns);
-	kmt_session_mark(w->view->session);
+	kmt_view_mark(w->view);
 	w->mark_ns = now;
 	return err;
 }
@@ -85,13 +88,46 @@ static int drain(struct kmt_watch *w)
 	return n == -ENODATA || n == -EINTR ? 0 : n;
 }
 
+/*
+ * Frees that wait to be done in one batch are done within KFREE_DRAIN_JIFFIES, five
+ * seconds since Linux v6.2 (kernel/rcu/tree.c, mm/slab_common.c), and a grace period.
+ * The events stay on meanwhile, or these frees would be missing.
+ */
+static int settle(struct kmt_watch *w)
+{
+	const uint64_t end = kmt_live_now() + SETTLE_S * 1000000000ull;
+	int err = 0;
+
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "kmemtrace: waiting %d s for batched frees, then shrinking every "
+			"slab cache\n", SETTLE_S);
+	while (!err && kmt_live_now() < end) {
+		err = poll_source(w, TICK_MS);
+		if (!err)
+			err = kmt_view_update(w->view);
+	}
+	return err;
+}
+
+/* The last count: while the events are on, so that what happens meanwhile is in both. */
+static int count_end(struct kmt_watch *w)
+{
+	int err = w->view->exact ? settle(w) : 0;
+
+	kmt_view_count(w->view, &w->view->slabs_end);
+	w->view->is_over = true;
+	return err;
+}
+
 int kmt_watch_live(struct kmt_watch *w, char **argv, int *ret_status)
 {
 	struct kmt_source *source = source_of(w);
 	int err = source->ops->start(source);
 
+	if (!err && w->view->exact)
+		err = settle(w);
 	w->mark_ns = kmt_live_now();
-	kmt_slabs_load(NULL, &w->view->slabs_start);
+	kmt_view_count(w->view, &w->view->slabs_start);
 	/* what is counted by now is no part of the first tick: views over time begin here */
 	if (!err)
 		err = kmt_view_update(w->view);
@@ -102,6 +138,8 @@ int kmt_watch_live(struct kmt_watch *w, char **argv, int *ret_status)
 	}
 	if (!err)
 		err = watch(w);
+	if (!err)
+		err = count_end(w);
 	source->ops->stop(source);
 	if (!err)
 		err = drain(w);

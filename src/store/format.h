@@ -36,6 +36,8 @@ enum kmt_block_type {
 	KMT_BLOCK_END = 11,
 	KMT_BLOCK_COUNTED_SITES = 12,
 	KMT_BLOCK_COUNTED_OBJECTS = 13,
+	KMT_BLOCK_BOUNDS_START = 14,	/* of the counts in SLABS_*, which stands before it */
+	KMT_BLOCK_BOUNDS_END = 15,
 };
 
 enum kmt_codec {

@@ -32,6 +32,7 @@ struct kmt_recording {
 	struct kmt_counted_in counted;
 	char *raw;			/* one block of text, unpacked */
 	struct kmt_buf symbols, gfp, slabs_start, slabs_end;	/* so far */
+	struct kmt_buf bounds_start, bounds_end;
 	struct kmt_facts facts;
 	struct kmt_text_names names;
 	struct kmt_quality quality;
@@ -66,6 +67,8 @@ void kmt_recording_free(struct kmt_recording *r)
 	kmt_buf_done(&r->gfp);
 	kmt_buf_done(&r->slabs_start);
 	kmt_buf_done(&r->slabs_end);
+	kmt_buf_done(&r->bounds_start);
+	kmt_buf_done(&r->bounds_end);
 	kmt_symbols_free(r->own_symbols);
 	kmt_gfp_names_free(r->own_gfp);
 	kmt_slabs_free(r->own_start);
@@ -165,6 +168,21 @@ static int or_gap(struct kmt_recording *r, int err)
 	return 0;
 }
 
+/* The list of a moment, with its bounds, which older recordings do not have. */
+static int make_slabs(struct kmt_recording *r, const struct kmt_buf *list,
+		      const struct kmt_buf *bounds, struct kmt_slabs **ret)
+{
+	int err = 0;
+
+	if (list->len && !*ret)
+		err = or_gap(r, kmt_slabs_parse(list->data, list->len, "caches of the recording",
+						ret));
+	if (!err && bounds->len && *ret)
+		err = or_gap(r, kmt_slabs_parse_bounds(bounds->data, bounds->len,
+						       "bounds of the recording", *ret));
+	return err;
+}
+
 /* Everything before the first event is there: make what analyses use. */
 static int finish_facts(struct kmt_recording *r)
 {
@@ -178,27 +196,25 @@ static int finish_facts(struct kmt_recording *r)
 	}
 	if (!err && r->gfp.len && !r->own_gfp)
 		err = or_gap(r, kmt_gfp_names_parse(r->gfp.data, r->gfp.len, &r->own_gfp));
-	if (!err && r->slabs_start.len && !r->own_start)
-		err = or_gap(r, kmt_slabs_parse(r->slabs_start.data, r->slabs_start.len,
-						"caches of the recording", &r->own_start));
+	if (!err)
+		err = make_slabs(r, &r->slabs_start, &r->bounds_start, &r->own_start);
 	r->facts.symbols = r->own_symbols;
 	r->facts.gfp_names = r->own_gfp;
 	r->facts.slabs_start = r->own_start;
 	kmt_buf_done(&r->symbols);
 	kmt_buf_done(&r->gfp);
 	kmt_buf_done(&r->slabs_start);
+	kmt_buf_done(&r->bounds_start);
 	return err;
 }
 
 static int finish_end(struct kmt_recording *r)
 {
-	int err = 0;
+	int err = make_slabs(r, &r->slabs_end, &r->bounds_end, &r->own_end);
 
-	if (r->slabs_end.len && !r->own_end)
-		err = or_gap(r, kmt_slabs_parse(r->slabs_end.data, r->slabs_end.len,
-						"caches of the recording", &r->own_end));
 	r->facts.slabs_end = r->own_end;
 	kmt_buf_done(&r->slabs_end);
+	kmt_buf_done(&r->bounds_end);
 	return err;
 }
 
@@ -207,7 +223,7 @@ static int finish_end(struct kmt_recording *r)
 static bool is_fact(unsigned type)
 {
 	return type == KMT_BLOCK_META || type == KMT_BLOCK_SYMBOLS || type == KMT_BLOCK_GFP ||
-	       type == KMT_BLOCK_SLABS_START;
+	       type == KMT_BLOCK_SLABS_START || type == KMT_BLOCK_BOUNDS_START;
 }
 
 static int take_fact(struct kmt_recording *r, const struct kmt_reader_block *b)
@@ -219,6 +235,8 @@ static int take_fact(struct kmt_recording *r, const struct kmt_reader_block *b)
 		return or_gap(r, add_symbols(r, b));
 	case KMT_BLOCK_GFP:
 		return or_gap(r, add_text(r, b, &r->gfp));
+	case KMT_BLOCK_BOUNDS_START:
+		return or_gap(r, add_text(r, b, &r->bounds_start));
 	default:
 		return or_gap(r, add_text(r, b, &r->slabs_start));
 	}
@@ -354,6 +372,8 @@ static int take_block(struct kmt_recording *r, const struct kmt_reader_block *b,
 		return take_counted(r, b, sink);
 	case KMT_BLOCK_SLABS_END:
 		return or_gap(r, add_text(r, b, &r->slabs_end));
+	case KMT_BLOCK_BOUNDS_END:
+		return or_gap(r, add_text(r, b, &r->bounds_end));
 	case KMT_BLOCK_QUALITY:
 		return or_gap(r, add_lines(r, b));
 	case KMT_BLOCK_END:

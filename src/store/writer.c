@@ -104,6 +104,13 @@ static int put_slabs(struct kmt_writer *w, unsigned type, const struct kmt_slabs
 		kmt_slabs_store(slabs, &text);
 		err = put_text(w, type, &text);
 	}
+	kmt_buf_clear(&text);
+	if (slabs && !err) {
+		kmt_slabs_store_bounds(slabs, &text);
+		if (text.len || text.error)
+			err = put_text(w, type == KMT_BLOCK_SLABS_START ? KMT_BLOCK_BOUNDS_START :
+				       KMT_BLOCK_BOUNDS_END, &text);
+	}
 	kmt_buf_done(&text);
 	return err;
 }

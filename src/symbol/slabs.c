@@ -12,21 +12,10 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "symbol/slabs_priv.h"
 
 #define MAX_SLABS	65536
 #define MAX_NAME	256
-
-struct slab {
-	struct kmt_slab pub;
-	char *name;
-	struct kmt_buf aliases;
-	char *target;		/* directory its link in /sys/kernel/slab points to, or NULL */
-};
-
-struct kmt_slabs {
-	struct slab *v;
-	size_t n, cap;
-};
 
 /* A link of /sys/kernel/slab: cache name -> directory of the merged caches. */
 struct link {
@@ -100,7 +89,7 @@ static bool take_number(char *line, size_t *len, uint64_t *ret)
  * "name active num objsize objs_per_slab pages_per_slab : tunables ...". A name
  * may hold blanks, so the numbers are taken from the right.
  */
-static int parse_line(char *line, struct slab *ret)
+static int parse_line(char *line, struct kmt_slab_row *ret)
 {
 	char *colon = strstr(line, " : tunables");
 	uint64_t pages, per_slab, size, num, active;
@@ -119,7 +108,7 @@ static int parse_line(char *line, struct slab *ret)
 	line[len] = '\0';
 	if (!len || len >= MAX_NAME || size > UINT32_MAX)
 		return -EINVAL;
-	*ret = (struct slab){
+	*ret = (struct kmt_slab_row){
 		.pub = {
 			.active_objs = active,
 			.num_objs = num,
@@ -131,11 +120,11 @@ static int parse_line(char *line, struct slab *ret)
 	return ret->name ? 0 : out_of_memory();
 }
 
-static int append(struct kmt_slabs *s, struct slab *slab)
+static int append(struct kmt_slabs *s, struct kmt_slab_row *slab)
 {
 	if (s->n == s->cap) {
 		size_t cap = s->cap ? s->cap * 2 : 256;
-		struct slab *v = reallocarray(s->v, cap, sizeof(*v));
+		struct kmt_slab_row *v = reallocarray(s->v, cap, sizeof(*v));
 
 		if (!v)
 			return out_of_memory();
@@ -152,7 +141,7 @@ static int read_slabinfo(FILE *f, const char *path, struct kmt_slabs *s)
 	size_t cap = 0, line_no = 0;
 
 	while (getline(&line, &cap, f) > 0) {
-		struct slab slab;
+		struct kmt_slab_row slab;
 		int err;
 
 		line[strcspn(line, "\n")] = '\0';
@@ -235,14 +224,14 @@ static int by_name(const void *a, const void *b)
 
 static int by_cache(const void *a, const void *b)
 {
-	const struct slab *x = a, *y = b;
+	const struct kmt_slab_row *x = a, *y = b;
 
 	return strcmp(x->name, y->name);
 }
 
-static struct slab *slab_of(const struct kmt_slabs *s, const char *name)
+struct kmt_slab_row *kmt_slab_row_of(const struct kmt_slabs *s, const char *name)
 {
-	const struct slab key = { .name = (char *)name };
+	const struct kmt_slab_row key = { .name = (char *)name };
 
 	return s->n ? bsearch(&key, s->v, s->n, sizeof(*s->v), by_cache) : NULL;
 }
@@ -256,16 +245,16 @@ static int join_aliases(struct kmt_slabs *s, struct links *l)
 	if (l->n)
 		qsort(l->v, l->n, sizeof(*l->v), by_name);
 	for (size_t i = 0; i < l->n; i++) {
-		struct slab *slab = slab_of(s, l->v[i].name);
+		struct kmt_slab_row *slab = kmt_slab_row_of(s, l->v[i].name);
 
 		if (slab && !slab->target)
 			slab->target = take_ptr(l->v[i].target);
 	}
 	for (size_t i = 0; i < l->n; i++) {
-		if (!l->v[i].target || slab_of(s, l->v[i].name))
+		if (!l->v[i].target || kmt_slab_row_of(s, l->v[i].name))
 			continue;
 		for (size_t k = 0; k < s->n; k++) {
-			struct slab *slab = &s->v[k];
+			struct kmt_slab_row *slab = &s->v[k];
 			const char *own = slab->target ? slab->target : slab->name;
 
 			if (strcmp(own, l->v[i].target))
@@ -319,7 +308,7 @@ int kmt_slabs_load(const char *root, struct kmt_slabs **ret)
 }
 
 /* One stored line, without its newline; it is cut up in place. */
-static int parse_stored(char *line, struct slab *ret)
+static int parse_stored(char *line, struct kmt_slab_row *ret)
 {
 	uint64_t v[4];
 	char *p = line, *tab;
@@ -340,7 +329,7 @@ static int parse_stored(char *line, struct slab *ret)
 		*tab++ = '\0';
 	if (!*p || strlen(p) >= MAX_NAME || v[2] > UINT32_MAX || v[3] > UINT32_MAX)
 		return -EINVAL;
-	*ret = (struct slab){
+	*ret = (struct kmt_slab_row){
 		.pub = { .active_objs = v[0], .num_objs = v[1], .object_size = (uint32_t)v[2],
 			 .objs_per_slab = (uint32_t)v[3] },
 		.name = strdup(p),
@@ -356,7 +345,7 @@ static int parse_lines(char *text, const char *what, struct kmt_slabs *s)
 
 	for (char *line = text, *next; *line; line = next) {
 		size_t len = strcspn(line, "\n");
-		struct slab slab = { 0 };
+		struct kmt_slab_row slab = { 0 };
 		int err;
 
 		next = line + len + (line[len] == '\n');
@@ -449,7 +438,7 @@ static bool has_line(const char *lines, const char *name)
 
 const struct kmt_slab *kmt_slabs_find(const struct kmt_slabs *s, const char *name)
 {
-	const struct slab *slab = s ? slab_of(s, name) : NULL;
+	const struct kmt_slab_row *slab = s ? kmt_slab_row_of(s, name) : NULL;
 
 	if (slab)
 		return &slab->pub;

@@ -2,6 +2,7 @@
 #ifndef KMT_SYMBOL_SLABS_H
 #define KMT_SYMBOL_SLABS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,14 +16,40 @@ struct kmt_slabs;
 struct kmt_slab {
 	const char *name;	/* borrowed from the table */
 	const char *aliases;	/* other names merged into this cache, '\n' between; "" none */
-	uint64_t active_objs;	/* counts objects on per-CPU lists as active */
+	uint64_t active_objs;	/* counts free objects in per-CPU hands as active */
 	uint64_t num_objs;
 	uint32_t object_size;	/* slabinfo's objsize: the stride */
 	uint32_t objs_per_slab;
+	/*
+	 * active_objs is at most so many too high, and so many too low; see
+	 * kmt_slabs_count_now(). has_bounds: false, nobody looked (an older
+	 * recording, a kernel without these files).
+	 */
+	uint64_t over_most, under_most;
+	bool	 has_bounds;
+};
+
+/* Slab memory of the whole kernel, /proc/meminfo. */
+struct kmt_slabs_memory {
+	uint64_t reclaimable, unreclaimable;	/* bytes */
+	bool	 is_known;
+	bool	 is_shrunk;	/* every cache was shrunk before it was counted */
 };
 
 /* root: NULL = "" (a prefix for tests). -EACCES when slabinfo is not readable. */
 int kmt_slabs_load(const char *root, struct kmt_slabs **ret);
+/*
+ * The same, to be compared with another moment: with the bounds of each count
+ * and the memory, as far as the kernel tells them. Takes about twice as long.
+ * After a kmt_slabs_shrink() of the same moment 'is_shrunk' is to be true.
+ */
+int kmt_slabs_count_now(const char *root, bool is_shrunk, struct kmt_slabs **ret);
+/*
+ * Have every cache give back what lies in per-CPU hands and in empty slabs.
+ * Costs every CPU an interruption for each cache. Returns how many caches did;
+ * -EACCES, -ENOENT if none.
+ */
+int kmt_slabs_shrink(const char *root);
 /*
  * A list that is not this machine's, from its stored form: a line for each
  * cache, "active num object_size objs_per_slab NAME[\tALIAS...]". 'what' names
@@ -31,7 +58,15 @@ int kmt_slabs_load(const char *root, struct kmt_slabs **ret);
 int kmt_slabs_parse(const char *text, size_t len, const char *what, struct kmt_slabs **ret);
 /* Append the stored form. */
 void kmt_slabs_store(const struct kmt_slabs *s, struct kmt_buf *out);
+/*
+ * The bounds and the memory, in a stored form of their own: "memory
+ * RECLAIMABLE UNRECLAIMABLE SHRUNK", then "OVER UNDER NAME" for each cache.
+ * Parsing adds them to a list; what the list has not is passed over.
+ */
+void kmt_slabs_store_bounds(const struct kmt_slabs *s, struct kmt_buf *out);
+int kmt_slabs_parse_bounds(const char *text, size_t len, const char *what, struct kmt_slabs *s);
 void kmt_slabs_free(struct kmt_slabs *s);
+const struct kmt_slabs_memory *kmt_slabs_memory(const struct kmt_slabs *s);
 size_t kmt_slabs_count(const struct kmt_slabs *s);
 const struct kmt_slab *kmt_slabs_at(const struct kmt_slabs *s, size_t i);
 /* By name or by any alias; NULL if unknown. */

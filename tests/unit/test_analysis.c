@@ -275,6 +275,80 @@ static void test_books_off(void **state)
 	close_world(&w);
 }
 
+/*
+ * The kernel's bounds instead of the guess. Real change 100; in the worst case 70
+ * of the start's and 20 of the end's active objects were free, 5 of the start's
+ * and 3 of the end's not counted: the truth lies in 100 - 20 - 5 ... 100 + 70 + 3.
+ */
+static void test_books_bounds(void **state)
+{
+	static const struct { uint64_t allocs; const char *text; uint64_t tolerance; } cases[] = {
+		{ 74, "off by -26", 25 }, { 75, "balanced", 25 }, { 99, "balanced", 25 },
+		{ 100, "balanced", 73 }, { 101, "balanced", 73 }, { 173, "balanced", 73 },
+		{ 174, "off by 74", 73 },
+	};
+	static const char start[] = "memory 1000 2000 0\n70 5 a\n", end[] =
+		"memory 1000 18384 0\n20 3 a\n";
+
+	for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
+		struct world w;
+
+		open_world(&w, (struct kmt_session_opts){ 0 });
+		for (uint64_t i = 0; i < cases[k].allocs; i++)
+			alloc(&w, MAS_ALLOC, "a", 0x100000 + i * 256, 256, 256, 1000 + i);
+		set_slabs(&w, HEAD LINE("a", "500", "256", "16"), HEAD LINE("a", "600", "256", "16"));
+		assert_int_equal(kmt_slabs_parse_bounds(start, strlen(start), "x", w.start), 0);
+		assert_int_equal(kmt_slabs_parse_bounds(end, strlen(end), "x", w.end), 0);
+		run(&w, "cache");
+		is_text(&w, 0, "balance.verdict", cases[k].text);
+		is_int(&w, 0, "balance.tolerance", cases[k].tolerance);
+		is_int(&w, 0, "balance.difference", (int64_t)cases[k].allocs - 100);
+		is_int(&w, 0, "baseline_objects", 500);
+		is_int(&w, 0, "total_objects", 500 + (int64_t)cases[k].allocs);
+		is_int(&w, 0, "kernel_objects", 600);
+		field_is(&w.r->summary, "slab_memory_change_bytes", 16384);
+		field_is(&w.r->summary, "slab_memory_traced_bytes",
+			 (int64_t)cases[k].allocs * 256);
+		run(&w, "slabinfo");
+		is_int(&w, 0, "balance.tolerance", cases[k].tolerance);
+		is_int(&w, 0, "total_objects", 500 + (int64_t)cases[k].allocs);
+		close_world(&w);
+	}
+}
+
+/* Books that balance do so whatever is lost; a miss explains one object and no more. */
+static void test_books_lost(void **state)
+{
+	struct kmt_quality q = { .recursion_misses = 10 };
+	struct world w;
+
+	open_world(&w, (struct kmt_session_opts){ 0 });
+	for (uint64_t i = 0; i < 100; i++)
+		alloc(&w, MAS_ALLOC, "near", 0x100000 + i * 256, 256, 256, 1000 + i);
+	for (uint64_t i = 0; i < 100; i++)
+		alloc(&w, MAS_ALLOC, "far", 0x200000 + i * 256, 256, 256, 1000 + i);
+	for (uint64_t i = 0; i < 100; i++)
+		alloc(&w, MAS_ALLOC, "even", 0x300000 + i * 256, 256, 256, 1000 + i);
+	set_slabs(&w, HEAD LINE("near", "0", "256", "16") LINE("far", "0", "256", "16")
+		  LINE("even", "0", "256", "16"),
+		  HEAD LINE("near", "58", "256", "16") LINE("far", "57", "256", "16")
+		  LINE("even", "68", "256", "16"));
+	kmt_session_set_quality(w.session, &q);
+	run(&w, "cache");
+	/* tolerance 32 and 10 misses: 42 may be, 43 not */
+	is_text(&w, row_of(&w, "cache", "even"), "balance.verdict", "balanced");
+	is_text(&w, row_of(&w, "cache", "near"), "balance.verdict",
+		"not comparable (events were lost)");
+	is_text(&w, row_of(&w, "cache", "far"), "balance.verdict", "off by 43");
+	q.lost_unknown = true;
+	kmt_session_set_quality(w.session, &q);
+	run(&w, "cache");
+	is_text(&w, row_of(&w, "cache", "even"), "balance.verdict", "balanced");
+	is_text(&w, row_of(&w, "cache", "far"), "balance.verdict",
+		"not comparable (events were lost)");
+	close_world(&w);
+}
+
 /* The other way round: the kernel took 500 more than there were events. */
 static void test_books_tolerance(void **state)
 {
@@ -662,6 +736,8 @@ int main(void)
 		cmocka_unit_test(test_site_view),
 		cmocka_unit_test(test_cache_view),
 		cmocka_unit_test(test_books_off),
+		cmocka_unit_test(test_books_bounds),
+		cmocka_unit_test(test_books_lost),
 		cmocka_unit_test(test_books_tolerance),
 		cmocka_unit_test(test_object_table_full),
 		cmocka_unit_test(test_min_age),

@@ -45,16 +45,21 @@ static void make_link(const char *name, const char *target)
 	assert_int_equal(symlink(target, path), 0);
 }
 
-static void write_slabinfo(const char *text)
+static void write_file(const char *name, const char *text)
 {
 	char path[256];
 	FILE *f;
 
-	path_of(path, sizeof(path), "proc/slabinfo");
+	path_of(path, sizeof(path), name);
 	f = fopen(path, "w");
 	assert_non_null(f);
 	fputs(text, f);
 	assert_int_equal(fclose(f), 0);
+}
+
+static void write_slabinfo(const char *text)
+{
+	write_file("proc/slabinfo", text);
 }
 
 static int setup(void **state)
@@ -240,6 +245,135 @@ static void running_stored(void **state)
 	kmt_buf_done(&one);
 }
 
+/* A machine of 4 CPUs and 2 nodes: "a" as on 6.1, "b" with sheaves, "c" both, "d" a long list. */
+static void make_machine(void)
+{
+	static const char *const dirs[] = {
+		"sys", "sys/devices", "sys/devices/system", "sys/devices/system/cpu",
+		"sys/devices/system/node", "sys/kernel", "sys/kernel/slab", "sys/kernel/slab/a",
+		"sys/kernel/slab/:b", "sys/kernel/slab/c", "sys/kernel/slab/d", "sys/kernel/slab/e",
+	};
+
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
+		make_dir(dirs[i]);
+	make_link("b", ":b");
+	write_file("sys/devices/system/cpu/online", "0-3\n");
+	write_file("sys/devices/system/node/online", "0-1\n");
+	write_file("proc/meminfo", "MemTotal: 1000 kB\nSReclaimable:     300 kB\n"
+		   "SUnreclaim:   20 kB\n");
+	write_file("sys/kernel/slab/a/cpu_slabs", "6 N0=4 N1=2\n");
+	write_file("sys/kernel/slab/a/shrink", "");
+	write_file("sys/kernel/slab/:b/cpu_slabs", "0\n");
+	write_file("sys/kernel/slab/:b/sheaf_capacity", "32\n");
+	write_file("sys/kernel/slab/:b/shrink", "");
+	write_file("sys/kernel/slab/c/cpu_slabs", "2\n");
+	write_file("sys/kernel/slab/c/sheaf_capacity", "4\n");
+	write_file("sys/kernel/slab/d/cpu_slabs", "1\n");
+	write_file("sys/kernel/slab/d/partial", "10030 N0=10030\n");
+	write_file("sys/kernel/slab/e/cpu_slabs", "none\n");
+	write_slabinfo(HEAD "a   1000   1050  96  42 1" TAIL "b  5000 5008 256 16 1" TAIL
+		       "c   50     60   64  10 1" TAIL "d 90000 100300 64 5 1" TAIL
+		       "e 9 9 64 9 1" TAIL "f/g 9 9 64 9 1" TAIL);
+}
+
+static void bounds_are(const struct kmt_slabs *s, const char *name, uint64_t over, uint64_t under)
+{
+	const struct kmt_slab *c = kmt_slabs_find(s, name);
+
+	assert_non_null(c);
+	assert_true(c->has_bounds);
+	assert_int_equal(c->over_most, over);
+	assert_int_equal(c->under_most, under);
+}
+
+static void bounds(void **state)
+{
+	struct kmt_slabs *s;
+
+	make_machine();
+	assert_int_equal(kmt_slabs_count_now(root, false, &s), 0);
+	bounds_are(s, "a", 6 * 42, 0);
+	/* main, spare and RCU sheaf of 4 CPUs, 10 full ones of 2 nodes */
+	bounds_are(s, "b", 32 * (4 * 3 + 2 * 10), 0);
+	/* 2 * 10 + 4 * 32 are more than there are */
+	bounds_are(s, "c", 50, 0);
+	/* 30 slabs of the list were only estimated, by 5 objects each; one slab of a CPU */
+	bounds_are(s, "d", 5 + 150, 150);
+	assert_false(kmt_slabs_find(s, "e")->has_bounds);
+	assert_false(kmt_slabs_find(s, "f/g")->has_bounds);
+	assert_int_equal(kmt_slabs_memory(s)->reclaimable, 300 * 1024);
+	assert_int_equal(kmt_slabs_memory(s)->unreclaimable, 20 * 1024);
+	assert_false(kmt_slabs_memory(s)->is_shrunk);
+	kmt_slabs_free(s);
+
+	/* after a shrink: each CPU's slabs, and its main sheaf */
+	assert_int_equal(kmt_slabs_count_now(root, true, &s), 0);
+	bounds_are(s, "a", 6 * 42, 0);
+	bounds_are(s, "b", 32 * 4, 0);
+	bounds_are(s, "c", 2 * 10 + 4 * 4, 0);
+	assert_true(kmt_slabs_memory(s)->is_shrunk);
+	kmt_slabs_free(s);
+}
+
+static void without_bounds(void **state)
+{
+	struct kmt_slabs *s;
+
+	write_slabinfo(HEAD "filp 1 2 256 16 1" TAIL);
+	assert_int_equal(kmt_slabs_count_now(root, false, &s), 0);
+	assert_false(kmt_slabs_at(s, 0)->has_bounds);
+	assert_null(kmt_slabs_memory(s));
+	kmt_slabs_free(s);
+	assert_null(kmt_slabs_memory(NULL));
+	assert_int_equal(kmt_slabs_shrink(root), -ENOENT);
+}
+
+static void shrunk(void **state)
+{
+	char path[256], text[8] = "";
+	FILE *f;
+
+	make_machine();
+	/* c, d and e have no such file; b's link is not followed, its directory is */
+	assert_int_equal(kmt_slabs_shrink(root), 2);
+	path_of(path, sizeof(path), "sys/kernel/slab/:b/shrink");
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(text, sizeof(text), f));
+	fclose(f);
+	assert_string_equal(text, "1");
+}
+
+static void bounds_stored(void **state)
+{
+	static const char list[] = "1 2 3 4 a b\n7 9 64 64 c\n8 9 64 64 d\n";
+	static const char text[] = "memory 4096 8192 1\n5 0 a b\n18446744073709551615 3 c\n";
+	static const char *const bad[] = {
+		"memory 1 2\n", "memory 1 2 2\n", "memory x 2 1\n", "1 c\n", "1 2\n", "1 2 \n",
+		"-1 2 c\n", "99999999999999999999 2 c\n", "\n",
+	};
+	struct kmt_buf b = { 0 };
+	struct kmt_slabs *s;
+
+	assert_int_equal(kmt_slabs_parse(list, strlen(list), "list", &s), 0);
+	kmt_slabs_store_bounds(s, &b);
+	assert_int_equal(b.len, 0);
+	assert_int_equal(kmt_slabs_parse_bounds(text, strlen(text), "bounds", s), 0);
+	assert_int_equal(kmt_slabs_parse_bounds("1 2 not there\n", 14, "bounds", s), 0);
+	bounds_are(s, "a b", 5, 0);
+	bounds_are(s, "c", UINT64_MAX, 3);
+	assert_false(kmt_slabs_find(s, "d")->has_bounds);
+	assert_int_equal(kmt_slabs_memory(s)->unreclaimable, 8192);
+	assert_true(kmt_slabs_memory(s)->is_shrunk);
+	kmt_slabs_store_bounds(s, &b);
+	assert_string_equal(kmt_buf_str(&b), text);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(kmt_slabs_parse_bounds(bad[i], strlen(bad[i]), "bounds", s),
+				 -EINVAL);
+	kmt_slabs_free(s);
+	kmt_buf_done(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,6 +384,10 @@ int main(void)
 		cmocka_unit_test(stored),
 		cmocka_unit_test(stored_faults),
 		cmocka_unit_test(running_stored),
+		cmocka_unit_test_setup_teardown(bounds, setup, teardown),
+		cmocka_unit_test_setup_teardown(without_bounds, setup, teardown),
+		cmocka_unit_test_setup_teardown(shrunk, setup, teardown),
+		cmocka_unit_test(bounds_stored),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

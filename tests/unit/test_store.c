@@ -235,6 +235,7 @@ static struct kmt_facts make_facts(void)
 	assert_int_equal(kmt_symbols_parse(kallsyms, strlen(kallsyms), "x", &symbols), 0);
 	assert_int_equal(kmt_slabs_parse(slabs_text, strlen(slabs_text), "x", &slabs), 0);
 	assert_int_equal(kmt_slabs_parse("7 7 8 9 late\n", 13, "x", &end), 0);
+	assert_int_equal(kmt_slabs_parse_bounds("memory 8 9 1\n5 6 late\n", 22, "x", end), 0);
 	assert_int_equal(kmt_gfp_names_parse(gfp_text, strlen(gfp_text), &gfp), 0);
 	f.symbols = symbols;
 	f.slabs_start = slabs;
@@ -333,6 +334,11 @@ static void test_facts(void **state)
 	assert_null(got->slabs_end);
 	assert_int_equal(kmt_source_kmt_file.poll(src, &sink, 0), -ENODATA);
 	assert_int_equal(kmt_slabs_at(got->slabs_end, 0)->objs_per_slab, 9);
+	assert_int_equal(kmt_slabs_at(got->slabs_end, 0)->over_most, 5);
+	assert_int_equal(kmt_slabs_at(got->slabs_end, 0)->under_most, 6);
+	assert_int_equal(kmt_slabs_memory(got->slabs_end)->unreclaimable, 9);
+	assert_true(kmt_slabs_memory(got->slabs_end)->is_shrunk);
+	assert_null(kmt_slabs_memory(got->slabs_start));
 	assert_int_equal(got->end_ns, 77);
 	kmt_source_kmt_file.quality(src, &back);
 	assert_string_equal(back.source, "kmt (bpf)");
