@@ -308,6 +308,58 @@ struct kmt_filter_tables {
 	struct kmt_kmalloc_verdict kmalloc_ok[KMT_VERDICTS];
 };
 
+/* ---- one module, from its load to its unload ----------------------------- */
+
+#define KMT_MODULE_NAME_LEN	56
+#define KMT_MODULE_LOADS	32	/* loads of one run that are remembered: the last ones */
+
+struct kmt_wire_load {
+	__u64 loaded_ns;	/* CLOCK_MONOTONIC; 0: it was there before the programs */
+	__u64 unloaded_ns;	/* 0: still there */
+	struct kmt_range text;
+	struct kmt_range init;	/* of its init functions; end 0: it has none */
+};
+
+/*
+ * Written by the programs on module_load and module_free, which the kernel
+ * never runs at the same time for one name; before they are attached, by user
+ * space. 'text' and 'init' are what the filter compares, as they are now.
+ */
+struct kmt_wire_module {
+	__u64 changes;		/* loads and unloads; written last */
+	__u64 loads;
+	__u64 ptr;		/* struct module * while it is loaded, 0 unknown */
+	struct kmt_range text;	/* end 0: it is not loaded */
+	struct kmt_range init;
+	struct kmt_wire_load load[KMT_MODULE_LOADS];	/* [loads % KMT_MODULE_LOADS] */
+};
+
+/*
+ * Its symbols, copied while it loads: when user space hears of it, it may be
+ * gone. What is too long is cut off.
+ */
+#define KMT_MODULE_NAMES	4	/* loads whose symbols wait for user space */
+#define KMT_MODULE_SYMS		16384
+#define KMT_MODULE_STRS		(512u << 10)
+
+struct kmt_wire_sym {		/* Elf64_Sym */
+	__u32 name;
+	__u8  info;
+	__u8  other;
+	__u16 section;
+	__u64 value;
+	__u64 size;
+};
+KMT_WIRE_ASSERT(sizeof(struct kmt_wire_sym) == 24, "wire layout");
+
+struct kmt_module_names {
+	__u64 load;		/* number of the load, from 1; written last */
+	__u32 sym_bytes;	/* valid of sym[] */
+	__u32 str_bytes;
+	struct kmt_wire_sym sym[KMT_MODULE_SYMS];
+	char  str[KMT_MODULE_STRS];
+};
+
 /* ---- stream records ---------------------------------------------------- */
 
 #define KMT_REC_ALLOC		0
@@ -378,6 +430,7 @@ KMT_WIRE_ASSERT(sizeof(struct kmt_rec_overflow) == 32, "wire layout");
 #define KMT_F_TGID		(1u << 14)
 #define KMT_F_CGROUP		(1u << 15)
 #define KMT_F_GUARD		(1u << 16)	/* the kernel lets a program interrupt itself */
+#define KMT_F_MODULE		(1u << 17)	/* calls from the module that is followed */
 #define KMT_F_WHO		(KMT_F_TASK | KMT_F_PID | KMT_F_TGID | KMT_F_CGROUP)
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 struct kmt_facts;
+struct kmt_module_life;
 struct kmt_observer;
 struct kmt_session;
 struct kmt_report;
@@ -32,6 +33,7 @@ struct kmt_analysis_in {
 	uint64_t interval_ns;			/* > 0: counts since kmt_session_mark(), over this time */
 	bool filtered;				/* an event filter is set: books cannot be compared */
 	const struct kmt_facts *facts;		/* of the recording; NULL: live, or nothing known */
+	const struct kmt_module_life *module;	/* that was followed; NULL: none was */
 	const char *sort;			/* --sort, for views with own_order; NULL: default */
 	uint64_t limit;				/* --limit, for views with own_order; 0: all */
 	double tail_percent;			/* leaks: allocations of this last part do not count */

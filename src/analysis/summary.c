@@ -8,6 +8,7 @@
 #include "analysis/group.h"
 #include "analysis/memory.h"
 #include "analysis/notes.h"
+#include "analysis/unload.h"
 #include "base/err.h"
 #include "core/quality.h"
 #include "core/sat.h"
@@ -205,5 +206,7 @@ int kmt_summary_fill(const struct kmt_analysis_in *in, struct kmt_report *r)
 		err = kmt_memory_fill(in, r);
 	if (!err)
 		err = fill_quality(&q, &r->quality);
+	if (!err)
+		err = kmt_unload_fill(in, r);
 	return err ? err : kmt_notes_fill(in, &q, r);
 }

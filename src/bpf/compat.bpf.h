@@ -11,6 +11,14 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 
+#include "kmt/wire.h"
+
+/* Where a field lies in the running kernel's struct. */
+#ifndef kmt_offset
+#define kmt_offset(type, field)						\
+	__builtin_preserve_field_info(((type *)0)->field, BPF_FIELD_BYTE_OFFSET)
+#endif
+
 struct kmem_cache {
 	unsigned int size;		/* stride: object with padding and metadata */
 	unsigned int object_size;	/* what the cache's users asked for */
@@ -20,6 +28,43 @@ struct kmem_cache {
 struct task_struct {
 	int tgid;
 	int pid;
+} __attribute__((preserve_access_index));
+
+/*
+ * Where a module's code lies. Linux commit ac3b43283923 "module: replace
+ * module_layout with module_memory" (in v6.4).
+ */
+struct module_layout {
+	void *base;
+	unsigned int text_size;
+} __attribute__((preserve_access_index));
+
+struct module___layout {
+	char name[KMT_MODULE_NAME_LEN];
+	struct module_layout core_layout;
+	struct module_layout init_layout;
+} __attribute__((preserve_access_index));
+
+struct module_memory {
+	void *base;
+	unsigned int size;
+} __attribute__((preserve_access_index));
+
+enum mod_mem_type {
+	MOD_TEXT = 0,
+	MOD_INIT_TEXT = 4,
+};
+
+struct mod_kallsyms {
+	void *symtab;
+	unsigned int num_symtab;
+	char *strtab;
+} __attribute__((preserve_access_index));
+
+struct module {
+	char name[KMT_MODULE_NAME_LEN];
+	struct module_memory mem[7];
+	struct mod_kallsyms *kallsyms;
 } __attribute__((preserve_access_index));
 
 /*

@@ -30,6 +30,9 @@ const volatile __u64 kmt_temporary = 0;
 /* Written by user space around its sleeps; asking who is running costs 5 to 10 ns per event. */
 __u32 kmt_awake = 0, kmt_own_tgid = 0;
 
+/* The module that is followed: see module.bpf.c. */
+struct kmt_wire_module kmt_module = { 0 };
+
 const volatile __u64 kmt_size_min = 0, kmt_size_max = 0;
 
 const volatile __u64 kmt_gfp_account = 0, kmt_gfp_reclaimable = 0, kmt_gfp_dma = 0;

@@ -3,6 +3,7 @@
 #define KMT_BPF_FILTER_BPF_H
 
 #include "bpf/maps.bpf.h"
+#include "bpf/module.bpf.h"
 
 /* '*' may stand for nothing: whoever is before one is behind it too. No two are adjacent. */
 static __always_inline __u64 kmt_glob_skip(const struct kmt_glob *g, __u64 at)
@@ -117,6 +118,9 @@ static __noinline int kmt_task_passes(void)
 static __always_inline int kmt_event_passes(__u32 flags, __u64 call_site, __u64 bytes_req)
 {
 	if ((flags & KMT_F_SIZE) && (bytes_req < kmt_size_min || bytes_req > kmt_size_max))
+		return 0;
+	/* per event: another module may have lain at this address before */
+	if ((flags & KMT_F_MODULE) && !kmt_module_passes(call_site))
 		return 0;
 	if ((flags & KMT_F_WHO) && !kmt_task_passes())
 		return 0;

@@ -112,6 +112,14 @@ struct kmt_map_rings {
 	__array(values, struct kmt_ring);
 };
 
+/* symbols of the module that is followed; made with --module only */
+struct kmt_map_names {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, KMT_MODULE_NAMES);
+	__type(key, __u32);
+	__type(value, struct kmt_module_names);
+};
+
 extern struct kmt_map_tables kmt_tables SEC(".maps");
 extern struct kmt_map_scratch kmt_scratch SEC(".maps");
 extern struct kmt_map_frames kmt_frames SEC(".maps");
@@ -140,6 +148,7 @@ extern const volatile __u32 kmt_page_shift;
 extern const volatile __u32 kmt_flags;
 /* is the tool running, so that its own events can occur; and who it is */
 extern __u32 kmt_awake, kmt_own_tgid;
+extern struct kmt_wire_module kmt_module;
 extern const volatile __u64 kmt_temporary;	/* in units of 8.192 us */
 extern const volatile __u64 kmt_size_min, kmt_size_max;
 

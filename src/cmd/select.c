@@ -111,6 +111,11 @@ static int parse_filters(struct kmt_select *s)
 			s->row_filters.v[s->row_filters.n++] = s->filter_exprs.v[i];
 	}
 	s->filter.follow = s->follow;
+	if (!s->module)
+		return 0;
+	if (kmt_module_name(s->module, s->module_name))
+		return kmt_err(-EINVAL, "--module: %s", kmt_err_text());
+	s->filter.follow_module = s->module_name;
 	return 0;
 }
 
@@ -176,6 +181,8 @@ int kmt_select_prepare(struct kmt_select *s, const char *command)
 	if (s->from && (s->for_ns || s->follow))
 		return kmt_cmd_fail(KMT_EXIT_USAGE, "--from reads a recording: --for and --follow "
 				    "belong to tracing");
+	if (s->from && s->module)
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "--module belongs to tracing, not to --from");
 	if (s->objects && s->objects_kb)
 		return kmt_cmd_fail(KMT_EXIT_USAGE, "--objects and --objects-kb exclude each other");
 	if (s->objects_kb)
@@ -229,6 +236,8 @@ const char *kmt_select_filters_text(const struct kmt_select *s, struct kmt_buf *
 {
 	for (size_t i = 0; i < s->filter_exprs.n; i++)
 		kmt_buf_printf(buf, "%s--filter %s", buf->len ? " " : "", s->filter_exprs.v[i]);
+	if (s->module)
+		kmt_buf_printf(buf, "%s--module %s", buf->len ? " " : "", s->module);
 	if (s->follow)
 		kmt_buf_printf(buf, "%s--follow", buf->len ? " " : "");
 	return buf->len ? kmt_buf_str(buf) : NULL;
@@ -239,6 +248,12 @@ const struct kmt_symbols *kmt_select_symbols(const struct kmt_select *s)
 	return s->symbols ? s->symbols : s->facts ? s->facts->symbols : NULL;
 }
 
+/* Can it do what is asked? */
+static bool suits(const struct kmt_source_ops *ops, const struct kmt_source_opts *opts)
+{
+	return ops->live && (!opts->filter->follow_module || ops->module);
+}
+
 /* The first live source that opens; falling back is told, with its cause. */
 static int open_live(struct kmt_select *s, struct kmt_source_opts *opts)
 {
@@ -246,7 +261,7 @@ static int open_live(struct kmt_select *s, struct kmt_source_opts *opts)
 	int err = -ENODEV;
 
 	for (size_t i = 0; kmt_sources[i]; i++) {
-		if (!kmt_sources[i]->live)
+		if (!suits(kmt_sources[i], opts))
 			continue;
 		err = kmt_sources[i]->open(opts, &s->source);
 		if (!err) {
@@ -273,6 +288,9 @@ static int open_named(struct kmt_select *s, struct kmt_source_opts *opts)
 	if (!ops || !ops->live)
 		return kmt_cmd_fail(KMT_EXIT_USAGE, "--source must be bpf or tracefs, not '%s'",
 				    s->source_name);
+	if (!suits(ops, opts))
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "--module needs the bpf source: %s cannot follow "
+				    "a module", ops->name);
 	err = ops->open(opts, &s->source);
 	return err ? open_error(err) : 0;
 }

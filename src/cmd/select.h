@@ -5,6 +5,7 @@
 
 #include "base/options.h"
 #include "core/filter.h"
+#include "core/module.h"
 #include "source/source.h"
 
 struct kmt_buf;
@@ -13,11 +14,13 @@ struct kmt_select {
 	/* options */
 	uint64_t for_ns;
 	const char *source_name, *from, *kallsyms, *tracer;
+	const char *module;		/* of the commands that can follow one */
 	struct kmt_strlist filter_exprs;
 	uint64_t objects, objects_kb, sites, buffer_bytes;
 	bool hash_maps;
 	bool follow, own, strict, realtime, user_pages;
 	/* made from them */
+	char module_name[KMT_MODULE_NAME];
 	uint32_t tracers;		/* set of KMT_TRACER_BIT() */
 	struct kmt_filter filter;
 	struct kmt_strlist row_filters;	/* the expressions that are conditions on rows */

@@ -30,6 +30,8 @@ struct stat_opts {
 static const struct kmt_option stat_options[] = {
 	{ "by", 'b', KMT_OPT_STRING, OFF(ask.by), "VIEW",
 	  "a view of 'kmemtrace list' (default: site,cache)", 0, 0, NULL },
+	{ "module", 'm', KMT_OPT_STRING, OFF(ask.select.module), "NAME",
+	  "follow a module from its load to its unload: what survives, by stack", 0, 0, NULL },
 	{ "interval", 'i', KMT_OPT_DURATION, OFF(interval_ns), "T",
 	  "print every T: counts of that time, live memory as it is", 10000000, 86400 * SEC, NULL },
 	{ "no-objects", 0, KMT_OPT_FLAG, OFF(no_objects), NULL,
@@ -93,6 +95,9 @@ static void tell_start(const struct stat_opts *o, char **argv)
 	if (o->ask.select.for_ns)
 		fprintf(stderr, "kmemtrace: tracing for %s, ^C ends early\n",
 			kmt_fmt_duration(t, o->ask.select.for_ns));
+	else if (o->ask.select.module)
+		fprintf(stderr, "kmemtrace: waiting for '%s' to be unloaded, ^C ends and reports\n",
+			o->ask.select.module);
 	else
 		fprintf(stderr, "kmemtrace: tracing, ^C ends and reports\n");
 }
@@ -115,10 +120,11 @@ static int keep_books(const struct stat_opts *o, const struct kmt_view *v, struc
 	return err;
 }
 
-static int trace_live(const struct stat_opts *o, struct kmt_view *v, struct kmt_run *child,
+static int trace_live(struct stat_opts *o, struct kmt_view *v, struct kmt_run *child,
 		      char **argv, struct kmt_recorder *r, char **own_argv)
 {
-	struct kmt_watch w = { .view = v, .run = child, .interval_ns = o->interval_ns };
+	struct kmt_watch w = { .view = v, .run = child, .interval_ns = o->interval_ns,
+			       .symbols = o->ask.select.module ? &o->ask.select.symbols : NULL };
 	int status = 0, err;
 
 	v->exact = o->exact;
@@ -138,8 +144,14 @@ static int run_stat(struct stat_opts *o, char **argv, char **own_argv)
 	struct kmt_recorder recorder = KMT_RECORDER_NONE;
 	struct kmt_run child = KMT_RUN_NONE;
 	struct kmt_view v;
-	int status = kmt_view_init(&v, &o->ask, "stat", "--by: ");
+	int status;
 
+	if (!o->ask.by)
+		o->ask.by = o->ask.select.module ? "unload" : "site,cache";
+	status = kmt_view_init(&v, &o->ask, "stat", "--by: ");
+	/* what survives is told by stack */
+	if (!status && o->ask.select.module && !(v.analysis->needs & KMT_NEEDS_TASKS))
+		o->ask.stacks = true;
 	if (!status)
 		status = check_opts(o, &v);
 	if (!status)
@@ -170,7 +182,7 @@ static int run(int argc, char **argv)
 	bool help = false;
 	int next = argc, status;
 
-	kmt_ask_init(&o.ask, "site,cache");
+	kmt_ask_init(&o.ask, NULL);
 	if (kmt_options_parse(stat_tables, &o, argc, argv, &next, &help))
 		status = kmt_cmd_usage_error("stat");
 	else if (help)

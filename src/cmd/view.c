@@ -157,6 +157,7 @@ static void ask_of(const struct kmt_view *v, struct kmt_analysis_in *in)
 		.temporary_ns = temporary_ns ? temporary_ns : 1000000,
 		.filtered = v->in_part || !kmt_filter_empty(&a->select.filter),
 		.facts = f,
+		.module = *v->module.name ? &v->module : NULL,
 		.sort = a->sort,
 		.limit = limit_of(v),
 		.tail_percent = v->tail_percent,
@@ -302,6 +303,9 @@ int kmt_view_session(struct kmt_view *v)
 
 	if (err)
 		return err;
+	if (a->select.filter.follow_module)
+		snprintf(v->module.name, sizeof(v->module.name), "%s",
+			 a->select.filter.follow_module);
 	err = kmt_session_new(&so, &v->session);
 	if (!err && v->analysis->observer)
 		err = kmt_session_observe(v->session, v->analysis->observer);

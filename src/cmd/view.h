@@ -43,6 +43,7 @@ struct kmt_view {
 	struct kmt_slabs *slabs_start, *slabs_mark, *slabs_end;
 	bool exact;			/* shrink every cache before each count */
 	bool is_over;			/* slabs_end is the last count: reports do not count again */
+	struct kmt_module_life module;	/* that is followed; no name: none is */
 	struct kmt_gfp_names *gfp_names;
 	struct kmt_lines *lines;	/* of --vmlinux; NULL: not given */
 	struct kmt_output out;

@@ -13,22 +13,57 @@
 #include "symbol/slabs.h"
 
 #define TICK_MS 100		/* how often peaks are looked at */
-#define SETTLE_S 6		/* see settle() */
+/*
+ * How long frees are waited for: kfree_rcu() keeps what it is given for up to five
+ * seconds (KFREE_DRAIN_JIFFIES, since Linux v6.2; kernel/rcu/tree.c, now in
+ * mm/slab_common.c) and then for a grace period.
+ */
+#define SETTLE_S	6
+#define SETTLE_NS	(SETTLE_S * 1000000000ull)
 
 static struct kmt_source *source_of(const struct kmt_watch *w)
 {
 	return w->view->ask->select.source;
 }
 
+/* Take over what was counted, and what became of the module before that. */
+static int look(struct kmt_watch *w)
+{
+	struct kmt_source *source = source_of(w);
+	int err = 0;
+
+	if (w->symbols && source->ops->module)
+		err = source->ops->module(source, w->symbols, &w->view->module);
+	return err ? err : kmt_view_update(w->view);
+}
+
 static int on_interval(struct kmt_watch *w, uint64_t now)
 {
-	int err = kmt_view_update(w->view);
+	int err = look(w);
 
 	if (!err)
 		err = kmt_view_print(w->view, now - w->mark_ns);
 	kmt_view_mark(w->view);
 	w->mark_ns = now;
 	return err;
+}
+
+/* After a look: the module is gone. */
+static bool is_gone(const struct kmt_watch *w)
+{
+	return w->symbols && !w->view->module.is_loaded && kmt_module_unloaded(&w->view->module);
+}
+
+/* After a look: it is gone, and so is all it had, or there was time enough. */
+static bool has_settled(const struct kmt_watch *w, uint64_t now)
+{
+	struct kmt_counts c;
+
+	if (!is_gone(w))
+		return false;
+	kmt_session_total(w->view->session, &c);
+	return !kmt_counts_live(&c) ||
+	       now >= kmt_module_unloaded(&w->view->module) + SETTLE_NS;
 }
 
 static int poll_source(struct kmt_watch *w, int timeout_ms)
@@ -48,10 +83,25 @@ static uint64_t next_stop(const struct kmt_watch *w, uint64_t tick, uint64_t end
 	return end && end < t ? end : t;
 }
 
-static int watch(struct kmt_watch *w)
+/* The command has ended: until the module has settled, if it is gone. */
+static int settle_module(struct kmt_watch *w, uint64_t end)
 {
-	const uint64_t for_ns = w->view->ask->select.for_ns;
-	const uint64_t end = for_ns ? w->mark_ns + for_ns : 0;
+	int err = 0;
+
+	while (!err && !w->run->signal) {
+		uint64_t now = kmt_live_now();
+
+		err = look(w);
+		if (err || !is_gone(w) || has_settled(w, now) || (end && now >= end))
+			break;
+		err = poll_source(w, TICK_MS);
+		kmt_run_over(w->run);
+	}
+	return err;
+}
+
+static int watch(struct kmt_watch *w, uint64_t end)
+{
 	uint64_t tick = w->mark_ns + TICK_MS * 1000000ull;
 	int err = 0;
 
@@ -67,7 +117,9 @@ static int watch(struct kmt_watch *w)
 		if (w->interval_ns && now >= w->mark_ns + w->interval_ns)
 			err = on_interval(w, now);
 		else if (now >= tick)
-			err = kmt_view_update(w->view);
+			err = look(w);
+		if (!w->run->pid && has_settled(w, now))
+			break;
 		if (now >= tick)
 			tick = now + TICK_MS * 1000000ull;
 	}
@@ -88,14 +140,10 @@ static int drain(struct kmt_watch *w)
 	return n == -ENODATA || n == -EINTR ? 0 : n;
 }
 
-/*
- * Frees that wait to be done in one batch are done within KFREE_DRAIN_JIFFIES, five
- * seconds since Linux v6.2 (kernel/rcu/tree.c, mm/slab_common.c), and a grace period.
- * The events stay on meanwhile, or these frees would be missing.
- */
+/* Before --exact counts. The events stay on meanwhile, or the batched frees would be missing. */
 static int settle(struct kmt_watch *w)
 {
-	const uint64_t end = kmt_live_now() + SETTLE_S * 1000000000ull;
+	const uint64_t end = kmt_live_now() + SETTLE_NS;
 	int err = 0;
 
 	if (isatty(STDERR_FILENO))
@@ -122,29 +170,34 @@ static int count_end(struct kmt_watch *w)
 int kmt_watch_live(struct kmt_watch *w, char **argv, int *ret_status)
 {
 	struct kmt_source *source = source_of(w);
+	const uint64_t for_ns = w->view->ask->select.for_ns;
 	int err = source->ops->start(source);
+	uint64_t end;
 
 	if (!err && w->view->exact)
 		err = settle(w);
 	w->mark_ns = kmt_live_now();
+	end = for_ns ? w->mark_ns + for_ns : 0;
 	kmt_view_count(w->view, &w->view->slabs_start);
 	/* what is counted by now is no part of the first tick: views over time begin here */
 	if (!err)
-		err = kmt_view_update(w->view);
+		err = look(w);
 	if (!err && kmt_run_go(w->run)) {
 		source->ops->stop(source);
 		*ret_status = kmt_cmd_fail(KMT_EXIT_USAGE, "cannot run '%s'", argv[0]);
 		return -ECANCELED;
 	}
 	if (!err)
-		err = watch(w);
+		err = watch(w, end);
+	if (!err && w->symbols)
+		err = settle_module(w, end);
 	if (!err)
 		err = count_end(w);
 	source->ops->stop(source);
 	if (!err)
 		err = drain(w);
 	if (!err)
-		err = kmt_view_update(w->view);
+		err = look(w);
 	kmt_run_done(w->run);
 	*ret_status = kmt_run_status(w->run);
 	return err;

@@ -236,7 +236,8 @@ int kmt_filter_add(struct kmt_filter *f, const char *text)
 bool kmt_filter_empty(const struct kmt_filter *f)
 {
 	return !f || !(f->cache.n || f->cache_not.n || f->site.n || f->module.n || f->task.n ||
-		       f->n_pid || f->n_tgid || f->size_min || f->size_max || f->cgroup);
+		       f->n_pid || f->n_tgid || f->size_min || f->size_max || f->cgroup ||
+		       f->follow_module);
 }
 
 bool kmt_globs_match(const struct kmt_globs *g, const char *name)

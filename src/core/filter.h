@@ -9,6 +9,9 @@
  *   pid=N tgid=N  one thread / one process            (several: any)
  *   cgroup=PATH   tasks in this cgroup v2 directory or below
  *
+ * And a module that need not be there yet (--module): whatever it allocates while
+ * it is loaded, as often as it is.
+ *
  * Expressions with other keys are no event filters: they are conditions on the
  * rows of a view (kmt_report_filter).
  */
@@ -34,6 +37,7 @@ struct kmt_filter {
 	size_t n_pid, n_tgid;
 	uint64_t size_min, size_max;	/* max 0 = no limit */
 	const char *cgroup;		/* path, NULL = none */
+	const char *follow_module;	/* as the kernel spells it, NULL = none */
 	bool follow;			/* children of pid/tgid too (set by --follow) */
 };
 

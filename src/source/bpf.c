@@ -111,9 +111,13 @@ static int bpf_start(struct kmt_source *src)
 
 	kmt_bpf_awake(b, true);
 	err = kmt_bpf_attach(b);
-
 	if (err)
 		return err;
+	err = kmt_bpf_module_start(b);
+	if (err) {
+		kmt_bpf_detach(b);
+		return err;
+	}
 	b->start_ns = kmt_monotonic_ns();
 	b->running = true;
 	return 0;
@@ -153,6 +157,12 @@ static int bpf_poll(struct kmt_source *src, const struct kmt_sink *sink, int tim
 static int bpf_snapshot(struct kmt_source *src, const struct kmt_sink *sink)
 {
 	return kmt_bpf_snapshot(bpf_of(src), sink);
+}
+
+static int bpf_module(struct kmt_source *src, struct kmt_symbols **symbols,
+		      struct kmt_module_life *ret)
+{
+	return kmt_bpf_module_look(bpf_of(src), symbols, ret);
 }
 
 static void bpf_quality(struct kmt_source *src, struct kmt_quality *q)
@@ -200,6 +210,7 @@ const struct kmt_source_ops kmt_source_bpf = {
 	.poll = bpf_poll,
 	.stop = bpf_stop,
 	.snapshot = bpf_snapshot,
+	.module = bpf_module,
 	.quality = bpf_quality,
 	.close = bpf_close,
 };

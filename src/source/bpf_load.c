@@ -241,11 +241,26 @@ static int choose_slab(struct kmt_bpf *b, const struct btf *btf)
 	return 0;
 }
 
+/* --module: the programs that see it come and go, and the room for its symbols. */
+static int choose_module(struct kmt_bpf *b, const struct btf *btf)
+{
+	struct kmemtrace_bpf *s = b->load->skel;
+	bool wanted = b->opts.filter && b->opts.filter->follow_module;
+
+	if (wanted && !event_proto(btf, "module_load"))
+		return kmt_err(-EOPNOTSUPP, "this kernel cannot load modules (it has no event "
+			       "module_load)");
+	bpf_program__set_autoload(s->progs.kmt_module_load, wanted);
+	bpf_program__set_autoload(s->progs.kmt_module_free, wanted);
+	return bpf_map__set_autocreate(s->maps.kmt_names, wanted);
+}
+
 static int choose_programs(struct kmt_bpf *b, const struct btf *btf)
 {
 	int err = b->opts.tracers & KMT_TRACER_BIT(slab) ? choose_slab(b, btf) : 0;
 
-	return err ? err : choose_others(b, btf);
+	err = err ? err : choose_others(b, btf);
+	return err ? err : choose_module(b, btf);
 }
 
 /* Do call sites come from stacks? */
@@ -302,7 +317,7 @@ static uint32_t filter_flags(const struct kmt_filter *f)
 	       (f->site.n || f->module.n ? KMT_F_SITE : 0) |
 	       (f->size_min || f->size_max ? KMT_F_SIZE : 0) | (f->task.n ? KMT_F_TASK : 0) |
 	       (f->n_pid ? KMT_F_PID : 0) | (f->n_tgid || f->follow ? KMT_F_TGID : 0) |
-	       (f->cgroup ? KMT_F_CGROUP : 0);
+	       (f->cgroup ? KMT_F_CGROUP : 0) | (f->follow_module ? KMT_F_MODULE : 0);
 }
 
 static uint32_t flags_of(const struct kmt_bpf *b)
@@ -331,6 +346,9 @@ static void set_knobs(struct kmt_bpf *b)
 			   KMT_TIME_UNIT_SHIFT;
 	if (!f)
 		return;
+	if (f->follow_module)
+		snprintf((char *)r->kmt_module_name, sizeof(r->kmt_module_name), "%s",
+			 f->follow_module);
 	r->kmt_size_min = f->size_min;
 	r->kmt_size_max = f->size_max ? f->size_max : UINT64_MAX;
 }
@@ -681,6 +699,7 @@ int kmt_bpf_attach(struct kmt_bpf *b)
 {
 	struct bpf_program **p = b->load->prog;
 	struct bpf_program *order[] = {
+		b->load->skel->progs.kmt_module_load, b->load->skel->progs.kmt_module_free,
 		b->load->skel->progs.kmt_fork, p[KMT_PROG_KFREE], p[KMT_PROG_CACHE_FREE],
 		p[KMT_PROG_PAGE_FREE], p[KMT_PROG_PERCPU_FREE], p[KMT_PROG_VMAP_FREE],
 		p[KMT_PROG_KMALLOC], p[KMT_PROG_KMALLOC_NODE], p[KMT_PROG_CACHE_ALLOC],
@@ -771,4 +790,18 @@ void kmt_bpf_awake(struct kmt_bpf *b, bool awake)
 uint64_t kmt_bpf_follow_lost(const struct kmt_bpf *b)
 {
 	return b->load->skel->bss ? b->load->skel->bss->kmt_follow_lost : 0;
+}
+
+struct kmt_wire_module *kmt_bpf_module_seen(const struct kmt_bpf *b)
+{
+	return b->load->skel->bss ? &b->load->skel->bss->kmt_module : NULL;
+}
+
+int kmt_bpf_module_copy(const struct kmt_bpf *b, uint64_t load, struct kmt_module_names *ret)
+{
+	uint32_t slot = load % KMT_MODULE_NAMES;
+
+	if (bpf_map_lookup_elem(bpf_map__fd(b->load->skel->maps.kmt_names), &slot, ret))
+		return kmt_err_errno(-errno, "cannot read the module's symbols");
+	return ret->load == load ? 0 : -ESTALE;
 }

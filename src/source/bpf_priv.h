@@ -80,6 +80,8 @@ struct kmt_bpf {
 	struct kmt_source_opts opts;	/* as given; borrowed pointers */
 	uint64_t start_ns, stop_ns;	/* 0 = not yet */
 	bool running;
+	uint64_t named_loads;		/* of the module that is followed: those whose names are known */
+	bool no_module_names;
 	uint64_t told[KMT_LOSS_MAX];	/* losses told to the sink so far */
 };
 
@@ -96,6 +98,15 @@ uint64_t kmt_bpf_recursion_misses(const struct kmt_bpf *b);
 /* Before and after the tool sleeps: while it does, no event can be its own. */
 void kmt_bpf_awake(struct kmt_bpf *b, bool awake);
 uint64_t kmt_bpf_follow_lost(const struct kmt_bpf *b);
+/* The module that is followed, as the programs see it; theirs to write once they are attached. */
+struct kmt_wire_module *kmt_bpf_module_seen(const struct kmt_bpf *b);
+/* Symbols of its n-th load (from 1); -ESTALE: another load's have taken their place. */
+int kmt_bpf_module_copy(const struct kmt_bpf *b, uint64_t load, struct kmt_module_names *ret);
+
+/* bpf_module.c: a module that was loaded before the programs were attached */
+int kmt_bpf_module_start(struct kmt_bpf *b);
+int kmt_bpf_module_look(struct kmt_bpf *b, struct kmt_symbols **symbols,
+			struct kmt_module_life *ret);
 
 /* bpf_filter.c: the filter in the kernel's form; globs have fnmatch()'s meaning */
 int kmt_bpf_glob_compile(const char *text, struct kmt_glob *ret);

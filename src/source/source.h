@@ -11,6 +11,7 @@
 #include "core/filter.h"
 #include "core/quality.h"
 
+struct kmt_module_life;
 struct kmt_symbols;
 struct kmt_slabs;
 
@@ -75,6 +76,13 @@ struct kmt_source_ops {
 	int (*stop)(struct kmt_source *src);
 	/* counted: hand the current books to sink->snapshot. Works while running. */
 	int (*snapshot)(struct kmt_source *src, const struct kmt_sink *sink);
+	/*
+	 * What became so far of the module that the filter follows; -ENOENT:
+	 * none is. Its symbols, as they come to be known, are taken into *symbols,
+	 * which is made if it is NULL. NULL: this source cannot follow one.
+	 */
+	int (*module)(struct kmt_source *src, struct kmt_symbols **symbols,
+		      struct kmt_module_life *ret);
 	/* Fill in what this source knows (source, losses, misses, ...). */
 	void (*quality)(struct kmt_source *src, struct kmt_quality *q);
 	/*

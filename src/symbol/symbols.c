@@ -455,6 +455,41 @@ static size_t first_at(const struct kmt_symbols *s, uint64_t start)
 	return lo;
 }
 
+/* Those that begin from start to end leave. */
+static void drop(struct kmt_symbols *s, uint64_t start, uint64_t end)
+{
+	size_t from = first_at(s, start), to = first_at(s, end);
+
+	memmove(&s->v[from], &s->v[to], (s->n - to) * sizeof(*s->v));
+	s->n -= to - from;
+}
+
+int kmt_symbols_replace(struct kmt_symbols *s, const struct kmt_symbols *by, uint64_t start,
+			uint64_t end)
+{
+	bool has_index = s->n_buckets;
+	int err = 0;
+
+	drop(s, start, end);
+	for (size_t i = first_at(by, start); !err && i < by->n && by->v[i].start < end; i++) {
+		const struct sym *from = &by->v[i];
+		struct sym new = *from;
+
+		err = add_text(s, by->text + from->name, &new.name);
+		if (!err)
+			err = add_text(s, from->module ? by->text + from->module : "", &new.module);
+		if (!err)
+			err = append(s, &new);
+	}
+	sort(s);
+	if (!has_index)
+		return err;
+	free(s->buckets);
+	s->buckets = NULL;
+	s->n_buckets = 0;
+	return err ? err : index_names(s);
+}
+
 bool kmt_symbols_find(const struct kmt_symbols *s, uint64_t addr, struct kmt_symbol *ret)
 {
 	size_t at = behind(s, addr);

@@ -46,6 +46,13 @@ struct kmt_symbol {
  */
 int kmt_symbols_add(struct kmt_symbols *s, const struct kmt_symbol *sym);
 
+/*
+ * What s has from start to end gives way to what 'by' has there: another module
+ * lies there now. What a look-up in s borrowed is valid no more.
+ */
+int kmt_symbols_replace(struct kmt_symbols *s, const struct kmt_symbols *by, uint64_t start,
+			uint64_t end);
+
 /* The symbol that covers an address; false if none (NULL table included). */
 bool kmt_symbols_find(const struct kmt_symbols *s, uint64_t addr, struct kmt_symbol *ret);
 /* The symbol of a return address: looks up addr - 1. */

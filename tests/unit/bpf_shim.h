@@ -205,6 +205,26 @@ static inline long bpf_probe_read_kernel_str(void *to, uint32_t size, const void
 	return len + 1;
 }
 
+static inline long bpf_probe_read_kernel(void *to, uint32_t size, const void *from)
+{
+	memcpy(to, from, size);
+	return 0;
+}
+
+/* does struct module have core_layout and init_layout (Linux 6.3 and before)? */
+static bool shim_module_layouts;
+
+static inline bool shim_has(const char *field)
+{
+	return !strstr(field, "core_layout") || shim_module_layouts;
+}
+
+#define kmt_offset(type, field)			offsetof(type, field)
+#define bpf_core_field_exists(field)		((void)sizeof(field), shim_has(#field))
+#define bpf_core_enum_value_exists(type, v)	(!shim_module_layouts)
+#define bpf_core_enum_value(type, v)		(v)
+#define bpf_core_type_size(type)		sizeof(type)
+
 static inline void *bpf_ringbuf_reserve(void *ring, uint64_t size, uint64_t flags)
 {
 	return NULL;

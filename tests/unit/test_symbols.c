@@ -264,6 +264,39 @@ static void subset(void **state)
 	kmt_symbols_free(s);
 }
 
+/* Another module comes to lie where ext4 lay. */
+static void replace(void **state)
+{
+	static const struct kmt_symbol news[] = {
+		{ .name = "foo_two", .module = "foo", .start = 0xffffffffc0100020, .size = 0x20 },
+		{ .name = "foo_one", .module = "foo", .start = 0xffffffffc0100010, .size = 0x10 },
+		/* outside of what is replaced */
+		{ .name = "foo_far", .module = "foo", .start = 0xffffffffc0300000, .size = 0x10 },
+	};
+	struct kmt_symbols *s, *by;
+	struct kmt_symbol sym;
+
+	assert_int_equal(load(text, sizeof(text) - 1, &s), 0);
+	assert_int_equal(kmt_symbols_new(&by), 0);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(kmt_symbols_add(by, &news[i]), 0);
+	assert_int_equal(kmt_symbols_replace(s, by, 0xffffffffc0100000, 0xffffffffc0101000), 0);
+	kmt_symbols_free(by);
+	assert_find(s, 0xffffffffc0100004, NULL, NULL);
+	assert_find(s, 0xffffffffc0100018, "foo_one", "foo");
+	assert_find(s, 0xffffffffc010003f, "foo_two", "foo");
+	assert_find(s, 0xffffffffc0100044, NULL, NULL);
+	assert_find(s, 0xffffffffc0300004, NULL, NULL);
+	assert_find(s, 0xffffffff81000010, "first", NULL);
+	assert_find(s, 0xffffffffc0200004, "bpf_prog_123_x", "bpf");
+	/* names are found again, too: those that are left and the new ones */
+	assert_true(kmt_symbols_by_name(s, "foo_two", "foo", &sym));
+	assert_false(kmt_symbols_by_name(s, "ext4_one", NULL, &sym));
+	assert_true(kmt_symbols_by_name(s, "last.constprop.0", NULL, &sym));
+	assert_false(kmt_symbols_by_name(s, "dup", "ext4", &sym));
+	kmt_symbols_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -275,6 +308,7 @@ int main(void)
 		cmocka_unit_test(many),
 		cmocka_unit_test(from_memory),
 		cmocka_unit_test(subset),
+		cmocka_unit_test(replace),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
