@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <kbuffer.h>
-#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +28,7 @@
 #include "source/merge.h"
 #include "source/tasks.h"
 #include "source/tp_fields.h"
+#include "source/tp_records.h"
 #include "source/tracefs_dir.h"
 #include "tracers/tracers.h"
 
@@ -37,34 +37,6 @@
 #define OWN_NS		100000000ULL	/* look for own new threads this often */
 #define SLACK_NS	1000000ULL	/* an event may be committed that long after its time */
 #define MAX_FIELDS	32
-#define MAX_EVENTS	24
-#define CLONE_THREAD_BIT 0x00010000ULL
-
-/* Bits of common_flags: enum trace_flag_type, the same since 2.6.28. */
-#define FLAG_HARDIRQ	0x08
-#define FLAG_SOFTIRQ	0x10
-#define FLAG_NMI	0x40
-
-enum record { REC_KMEM, REC_STACK, REC_BORN, REC_RENAMED, REC_GONE };
-
-/* Fields of the events that are no allocation: at most three each. */
-static const struct other_event {
-	enum record record;
-	const char *system, *name;
-	const char *field[3];
-} other_events[] = {
-	{ REC_STACK,	"ftrace", "kernel_stack",	{ "caller", "size", NULL } },
-	{ REC_BORN,	"task", "task_newtask",		{ "pid", "comm", "clone_flags" } },
-	{ REC_RENAMED,	"task", "task_rename",		{ "pid", "newcomm", NULL } },
-	{ REC_GONE,	"sched", "sched_process_free",	{ "pid", NULL, NULL } },
-};
-
-struct event {
-	int id;
-	enum record record;
-	struct kmt_tp_layout layout;		/* REC_KMEM */
-	struct kmt_tp_field field[3];		/* the others */
-};
 
 struct cpu {
 	struct kmt_stream st;
@@ -82,15 +54,12 @@ struct tracefs {
 	struct kmt_tracefs_dir dir;
 	struct tracefs_instance *instance;
 	struct tep_handle *tep;
-	struct event event[MAX_EVENTS];
-	size_t n_events;
-	struct kmt_tp_field common_type, common_pid, common_flags, common_preempt;
+	struct kmt_records records;
 	struct cpu *cpu;
 	struct kmt_merge merge;
 	size_t n_cpus;
 	size_t page_size;
 	uint32_t possible_cpus;		/* 0 unknown */
-	bool stacks;			/* wanted, or call sites come from them */
 	struct kmt_deliver deliver;
 	uint64_t ring_bytes;
 	uint64_t started_ns, stopped_ns;
@@ -148,7 +117,7 @@ static int bind_kmem(struct tracefs *s, const char *name)
 {
 	struct tep_event *te = read_format(s, kmt_tp_system(name), name);
 	struct kmt_tp_field fields[MAX_FIELDS];
-	struct event *ev = &s->event[s->n_events];
+	struct kmt_record_event *ev = &s->records.event[s->records.n_events];
 	size_t n = 0;
 	int err;
 
@@ -162,18 +131,18 @@ static int bind_kmem(struct tracefs *s, const char *name)
 	ev->layout.page_size = sysconf(_SC_PAGESIZE);
 	ev->layout.n_cpus = s->possible_cpus;
 	/* of percpu memory the frees alone tell no call site: not worth a stack for each event */
-	s->stacks |= !kmt_tp_has_site(&ev->layout) && ev->layout.type != KMT_TYPE_PERCPU;
+	s->records.stacks |= !kmt_tp_has_site(&ev->layout) && ev->layout.type != KMT_TYPE_PERCPU;
 	ev->id = te->id;
-	ev->record = REC_KMEM;
-	s->n_events++;
+	ev->kind = KMT_RECORD_KMEM;
+	s->records.n_events++;
 	return 1;
 }
 
 /* Not there or not of the known form: done without. */
-static void bind_other(struct tracefs *s, const struct other_event *o)
+static void bind_other(struct tracefs *s, const struct kmt_record_fields *o)
 {
 	struct tep_event *te = read_format(s, o->system, o->name);
-	struct event *ev = &s->event[s->n_events];
+	struct kmt_record_event *ev = &s->records.event[s->records.n_events];
 
 	for (unsigned i = 0; te && i < 3 && o->field[i]; i++) {
 		struct tep_format_field *f = tep_find_field(te, o->field[i]);
@@ -185,8 +154,8 @@ static void bind_other(struct tracefs *s, const struct other_event *o)
 	if (!te)
 		return;
 	ev->id = te->id;
-	ev->record = o->record;
-	s->n_events++;
+	ev->kind = o->kind;
+	s->records.n_events++;
 }
 
 static int bind_common(struct tracefs *s)
@@ -196,9 +165,9 @@ static int bind_common(struct tracefs *s)
 		const char *name;
 		struct kmt_tp_field *to;
 	} want[] = {
-		{ "common_type", &s->common_type }, { "common_pid", &s->common_pid },
-		{ "common_flags", &s->common_flags },
-		{ "common_preempt_count", &s->common_preempt },
+		{ "common_type", &s->records.common_type }, { "common_pid", &s->records.common_pid },
+		{ "common_flags", &s->records.common_flags },
+		{ "common_preempt_count", &s->records.common_preempt },
 	};
 
 	for (size_t i = 0; te && i < sizeof(want) / sizeof(want[0]); i++) {
@@ -207,7 +176,7 @@ static int bind_common(struct tracefs *s)
 		if (f)
 			*want[i].to = from_tep(f);
 	}
-	if (!s->common_type.size || !s->common_pid.size)
+	if (!s->records.common_type.size || !s->records.common_pid.size)
 		return kmt_err(-EPROTO, "trace records have no common_type or common_pid");
 	return 0;
 }
@@ -224,7 +193,7 @@ static int read_tracers(struct tracefs *s)
 		if (res < 0)
 			return res;
 		if (res)
-			missing[s->event[s->n_events - 1].layout.op] &= ~tracer;
+			missing[s->records.event[s->records.n_events - 1].layout.op] &= ~tracer;
 	}
 	for (size_t i = 0; kmt_tracers[i].name; i++)
 		if ((missing[KMT_OP_ALLOC] | missing[KMT_OP_FREE]) & 1u << i)
@@ -253,18 +222,10 @@ static int read_formats(struct tracefs *s)
 	err = read_tracers(s);
 	if (err)
 		return err;
-	for (size_t i = 0; i < sizeof(other_events) / sizeof(other_events[0]); i++)
-		if (other_events[i].record == REC_STACK ? s->stacks : !!s->deliver.tasks)
-			bind_other(s, &other_events[i]);
+	for (const struct kmt_record_fields *o = kmt_record_fields; o->name; o++)
+		if (o->kind == KMT_RECORD_STACK ? s->records.stacks : !!s->deliver.tasks)
+			bind_other(s, o);
 	return bind_common(s);
-}
-
-static const struct event *find_event(const struct tracefs *s, int id)
-{
-	for (size_t i = 0; i < s->n_events; i++)
-		if (s->event[i].id == id)
-			return &s->event[i];
-	return NULL;
 }
 
 static int read_more(void *ctx, struct kmt_stream *st);
@@ -308,7 +269,7 @@ static int set_up_instance(struct tracefs *s)
 	/* overwritten events are counted where they are missing; dropped ones only in sum */
 	if (!err)
 		err = write_file(s, "options/overwrite", "1");
-	if (!err && s->stacks)
+	if (!err && s->records.stacks)
 		err = write_file(s, "options/stacktrace", "1");
 	if (err)
 		return err;
@@ -330,7 +291,7 @@ static int open_cpu(struct tracefs *s, struct cpu *c, uint32_t id)
 	c->kbuf = tep_kbuffer(s->tep);
 	if (!c->page || !c->kbuf)
 		return kmt_err(-ENOMEM, "no memory for trace pages");
-	return kmt_cpu_queue_init(&c->st.queue, s->stacks);
+	return kmt_cpu_queue_init(&c->st.queue, s->records.stacks);
 }
 
 static int open_cpus(struct tracefs *s)
@@ -377,11 +338,11 @@ static int switch_events(struct tracefs *s, const char *on)
 	int err = 0;
 
 	/* the table's order: frees first */
-	for (size_t i = 0; !err && i < s->n_events; i++) {
-		struct tep_event *te = tep_find_event(s->tep, s->event[i].id);
+	for (size_t i = 0; !err && i < s->records.n_events; i++) {
+		struct tep_event *te = tep_find_event(s->tep, s->records.event[i].id);
 		char path[128];
 
-		if (s->event[i].record == REC_STACK)
+		if (s->records.event[i].kind == KMT_RECORD_STACK)
 			continue;	/* an option, not an event to switch on */
 		snprintf(path, sizeof(path), "events/%s/%s/enable", te->system, te->name);
 		err = write_file(s, path, on);
@@ -453,7 +414,7 @@ static int source_open(const struct kmt_source_opts *opts, struct kmt_source **r
 	s->base.ops = &kmt_source_tracefs;
 	s->opts = *opts;
 	s->opts.tracers = opts->tracers ? opts->tracers : kmt_tracers_default();
-	s->stacks = opts->want_stacks;
+	s->records.stacks = opts->want_stacks;
 	s->dir.mount_fd = -1;
 	n = kmt_cpus_file("/sys/devices/system/cpu/possible", NULL, NULL);
 	s->possible_cpus = n > 0 ? n : 0;
@@ -551,117 +512,13 @@ static int next_page(struct tracefs *s, struct cpu *c)
 	return 1;
 }
 
-static uint64_t number(const struct kmt_tp_field *f, const void *data, size_t len)
-{
-	return kmt_tp_number(f, false, data, len);
-}
-
-/* A fixed array of characters. */
-static void copy_text(char out[KMT_NODE_TEXT], const struct kmt_tp_field *f, const char *data,
-		      size_t len)
-{
-	size_t n = f->size < KMT_NODE_TEXT ? f->size : KMT_NODE_TEXT - 1;
-
-	if ((size_t)f->offset + n > len)
-		n = 0;
-	n = strnlen(data + f->offset, n);
-	memcpy(out, data + f->offset, n);
-	out[n] = '\0';
-}
-
-static uint64_t context(const struct tracefs *s, const void *data, size_t len)
-{
-	return (uint32_t)number(&s->common_pid, data, len) |
-	       (uint64_t)(uint8_t)number(&s->common_flags, data, len) << 32 |
-	       (uint64_t)(uint8_t)number(&s->common_preempt, data, len) << 40;
-}
-
-static int add_kmem(struct tracefs *s, struct cpu *c, const struct event *known, const void *data,
-		    size_t len)
-{
-	struct kmt_event read = { 0 }, *ev;
-	struct kmt_node *node;
-	int err = kmt_tp_decode(&known->layout, data, len, &read);
-
-	if (err)
-		return err;
-	node = kmt_cpu_queue_push(&c->st.queue);
-	node->ev = read;
-	ev = &node->ev;
-	node->ts_ns = c->rec_ns;
-	node->in_irq = number(&s->common_flags, data, len) &
-		       (FLAG_HARDIRQ | FLAG_SOFTIRQ | FLAG_NMI);
-	if (ev->cache)
-		snprintf(node->text, sizeof(node->text), "%s", ev->cache);
-	ev->has_time = true;
-	ev->ts_ns = c->rec_ns;
-	ev->cpu = c->st.cpu;
-	ev->pid = number(&s->common_pid, data, len);
-	ev->real_node = -1;
-	if (s->stacks)
-		kmt_cpu_queue_await(&c->st.queue, context(s, data, len));
-	return 0;
-}
-
-static void add_task(struct tracefs *s, struct cpu *c, const struct event *known, const void *data,
-		     size_t len)
-{
-	static const enum kmt_node_kind kinds[] = {
-		[REC_BORN] = KMT_NODE_BORN, [REC_RENAMED] = KMT_NODE_RENAMED,
-		[REC_GONE] = KMT_NODE_GONE,
-	};
-	struct kmt_node *node = kmt_cpu_queue_push(&c->st.queue);
-
-	node->kind = kinds[known->record];
-	node->ts_ns = c->rec_ns;
-	node->ev.pid = number(&s->common_pid, data, len);
-	node->tid = number(&known->field[0], data, len);
-	if (known->record != REC_GONE)
-		copy_text(node->text, &known->field[1], data, len);
-	if (known->record == REC_BORN)
-		node->is_thread = number(&known->field[2], data, len) & CLONE_THREAD_BIT;
-}
-
-/*
- * The format declares eight frames; how many there are says the size field,
- * and the record's length how many of them can be.
- */
-static void add_stack(struct tracefs *s, struct cpu *c, const struct event *known, const void *data,
-		      size_t len)
-{
-	const struct kmt_tp_field *caller = &known->field[0];
-	size_t n = number(&known->field[1], data, len);
-	size_t room = len > caller->offset ? (len - caller->offset) / sizeof(long) : 0;
-	uint64_t ips[KMT_NODE_IPS * 2];
-	size_t i;
-
-	n = n < room ? n : room;
-	n = n < KMT_NODE_IPS * 2 ? n : KMT_NODE_IPS * 2;
-	for (i = 0; i < n; i++) {
-		unsigned long ip;
-
-		memcpy(&ip, (const char *)data + caller->offset + i * sizeof(ip), sizeof(ip));
-		if (!ip || ip == ULONG_MAX)
-			break;
-		ips[i] = ip;
-	}
-	kmt_cpu_queue_stack(&c->st.queue, context(s, data, len), ips, i);
-}
-
 /* Take the page's current record into the queue and step to the next. */
 static int take_record(struct tracefs *s, struct cpu *c)
 {
 	size_t len = kbuffer_event_size(c->kbuf);
-	const struct event *known = find_event(s, number(&s->common_type, c->rec, len));
 	unsigned long long ts = 0;
-	int err = 0;
+	int err = kmt_records_take(&s->records, &c->st, c->rec, len, c->rec_ns);
 
-	if (known && known->record == REC_KMEM)
-		err = add_kmem(s, c, known, c->rec, len);
-	else if (known && known->record == REC_STACK)
-		add_stack(s, c, known, c->rec, len);
-	else if (known)
-		add_task(s, c, known, c->rec, len);
 	c->rec = kbuffer_next_event(c->kbuf, &ts);
 	c->rec_ns = ts;
 	return err;
