@@ -13,7 +13,7 @@
 /* A name cut shorter than this says nothing. */
 #define FROZEN_MIN	20
 #define FROZEN_MIN_TWO	14	/* each, when there are several */
-#define TEXT_MIN	8
+#define TEXT_MIN	9
 
 static void add_defaults(struct kmt_layout *l, const struct kmt_report *r, bool frozen)
 {

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The lines that are always there: what is looked at, how far to trust it, how much is live. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fmt.h"
+#include "report/cell_text.h"
+#include "tui/priv.h"
+
+struct line {
+	struct kmt_tui *t;
+	int row, col, cols;
+};
+
+/* Text behind what the line holds; nothing is begun that does not fit. */
+static void put(struct line *l, unsigned attr, const char *text)
+{
+	int len = (int)strlen(text);
+
+	if (l->col + len > l->cols)
+		return;
+	l->t->term->ops->put(l->t->term, l->row, l->col, attr, text);
+	l->col += len + 2;
+}
+
+static const struct kmt_field *field_of(const struct kmt_report *r, const char *key)
+{
+	const struct kmt_field *f = r ? kmt_fields_find(&r->quality, key) : NULL;
+
+	return f || !r ? f : kmt_fields_find(&r->summary, key);
+}
+
+/* "title value"; a value that must be seen when it is not zero is in reverse video then. */
+static void put_field(struct line *l, const char *key, const char *title, bool is_alarm)
+{
+	const struct kmt_field *f = field_of(l->t->report, key);
+	struct kmt_buf b = { 0 };
+
+	if (!f)
+		return;
+	kmt_buf_puts(&b, title ? title : f->title);
+	kmt_buf_puts(&b, " ");
+	kmt_field_print(&b, f, l->t->exact_bytes);
+	if (!b.error)
+		put(l, is_alarm && f->cell.i ? KMT_ATTR_REVERSE | KMT_ATTR_BOLD : 0,
+		    kmt_buf_str(&b));
+	kmt_buf_done(&b);
+}
+
+/* ---- what is looked at ---- */
+
+static void put_since(struct line *l)
+{
+	const struct kmt_tui *t = l->t;
+	char text[64], time[KMT_FMT_LEN];
+	uint64_t window = t->report ? t->report->window_ns : 0;
+
+	kmt_fmt_duration(time, window);
+	snprintf(text, sizeof(text), "counts of %s%s%s",
+		 t->since == KMT_SINCE_READING ? "the last " : t->since == KMT_SINCE_BASELINE ?
+		 "the baseline's " : "all ", time, "");
+	put(l, t->since == KMT_SINCE_BASELINE ? KMT_ATTR_BOLD : 0, text);
+}
+
+static void put_where(struct line *l)
+{
+	const struct kmt_tui_data *d = l->t->data;
+	char text[96], at[KMT_FMT_LEN], length[KMT_FMT_LEN];
+
+	if (!d->seek || !d->length_ns)
+		return;
+	snprintf(text, sizeof(text), "at %s of %s", kmt_fmt_duration(at, d->at_ns),
+		 kmt_fmt_duration(length, d->length_ns));
+	put(l, KMT_ATTR_BOLD, text);
+}
+
+static void put_what(struct line *l)
+{
+	struct kmt_tui *t = l->t;
+	struct kmt_buf b = { 0 };
+
+	kmt_buf_puts(&b, "kmemtrace top: ");
+	kmt_buf_escape(&b, t->data->title, 40);
+	put(l, KMT_ATTR_BOLD, kmt_buf_str(&b));
+	kmt_buf_done(&b);
+	if (t->is_paused && !t->data->seek)
+		put(l, KMT_ATTR_BOLD, "[paused]");
+	put_where(l);
+	put_since(l);
+	put_field(l, "window_ns", "traced", false);
+	put_field(l, "mode", "mode", false);
+	put_field(l, "kernel", "kernel", false);
+}
+
+/* ---- how far to trust it ---- */
+
+static void put_trust(struct line *l)
+{
+	const struct kmt_report *r = l->t->report;
+
+	put_field(l, "lost_total", "lost", true);
+	put_field(l, "recursion_misses", "skipped", true);
+	put_field(l, "untraced_frees", "untraced frees", true);
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->quality.n; i++) {	/* of what kind */
+		const struct kmt_field *f = &r->quality.v[i];
+
+		if (f->alarm && strcmp(f->key, "lost_total") && strcmp(f->key, "recursion_misses"))
+			put_field(l, f->key, NULL, true);
+	}
+	put_field(l, "frees_before_start", "frees of older objects", false);
+}
+
+/* ---- how much ---- */
+
+static void put_rate(struct line *l, const char *key, const char *title)
+{
+	const struct kmt_report *r = l->t->report;
+	const struct kmt_field *f = field_of(r, key);
+	char text[64], n[KMT_FMT_LEN];
+
+	if (!f || f->cell.is_null || !r->window_ns)
+		return;
+	snprintf(text, sizeof(text), "%s %s/s", title,
+		 kmt_fmt_count(n, (int64_t)((double)f->cell.i * 1e9 / (double)r->window_ns)));
+	put(l, 0, text);
+}
+
+static void put_amounts(struct line *l)
+{
+	put_field(l, "live_bytes_allocated", "live", false);
+	put_field(l, "live_objects", "objects", false);
+	put_field(l, "growth_bytes_per_s", "growth", false);
+	put_rate(l, "allocs", "allocs");
+	put_rate(l, "frees", "frees");
+	put_field(l, "waste_percent", "waste", false);
+	put_field(l, "live_bytes_requested", "requested", false);
+}
+
+/* ---- the curve ---- */
+
+#define STEPS 8
+
+/* The highest has the full block (or '#'), and nobody else has. */
+static const char *block(int64_t v, int64_t max, bool utf8)
+{
+	static const char *const blocks[] = { " ", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585",
+					      "\u2586", "\u2587", "\u2588" };
+	static const char *const ascii[] = { " ", "_", ".", ",", "-", "=", "+", "*", "#" };
+	int i = STEPS;
+
+	if (v <= 0 || max <= 0)
+		i = v < max || max <= 0 ? 0 : STEPS;
+	else if (v < max)
+		i = 1 + (int)((double)v * (STEPS - 1) / (double)max);
+	if (v < max && i >= STEPS)
+		i = STEPS - 1;
+	return utf8 ? blocks[i] : ascii[i];
+}
+
+/* The last readings, one a cell, and the greatest that was ever seen. */
+static void put_curve(struct line *l)
+{
+	const struct kmt_tui *t = l->t;
+	size_t room = (size_t)l->cols - 40, n = t->n_history;
+	struct kmt_buf b = { 0 };
+	int64_t max = 0;
+
+	if (n > KMT_TUI_HISTORY)
+		n = KMT_TUI_HISTORY;
+	if (n > room)
+		n = room;
+	for (size_t i = t->n_history - n; i < t->n_history; i++)
+		if (t->history[i % KMT_TUI_HISTORY] > max)
+			max = t->history[i % KMT_TUI_HISTORY];
+	for (size_t i = t->n_history - n; i < t->n_history; i++)
+		kmt_buf_puts(&b, block(t->history[i % KMT_TUI_HISTORY], max, t->term->utf8));
+	put(l, 0, "live");
+	if (!b.error)
+		t->term->ops->put(t->term, l->row, l->col, 0, kmt_buf_str(&b));
+	kmt_buf_done(&b);
+	l->col += (int)n + (n ? 2 : 0);
+	put_field(l, "peak_bytes_allocated", "peak", false);
+}
+
+/* ---- the views ---- */
+
+static void put_views(struct line *l)
+{
+	char text[32];
+
+	for (size_t i = 0; kmt_tui_views[i]; i++) {
+		bool is_here = i == l->t->view;
+
+		snprintf(text, sizeof(text), is_here ? "[%zu %s]" : "%zu %s", i + 1,
+			 kmt_tui_views[i]->title);
+		put(l, is_here ? KMT_ATTR_BOLD : 0, text);
+		l->col--;	/* one blank is enough here */
+	}
+}
+
+int kmt_tui_header(struct kmt_tui *t, int cols)
+{
+	static void (*const parts[])(struct line *l) = { put_what, put_trust, put_amounts,
+							 put_curve, put_views };
+	int n = sizeof(parts) / sizeof(parts[0]);
+
+	for (int i = 0; i < n; i++) {
+		struct line l = { .t = t, .row = i, .cols = cols };
+
+		parts[i](&l);
+	}
+	return n;
+}
