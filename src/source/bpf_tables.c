@@ -241,7 +241,7 @@ struct hashed_walk {
 static int on_hashed(void *ctx, uint64_t key, const struct kmt_hashed_object *h)
 {
 	struct hashed_walk *w = ctx;
-	struct kmt_snap_object o;
+	struct kmt_snap_object o = { 0 };
 
 	return read_object(w->b, key, h->what, h->birth, &o) ? w->cb(w->cb_ctx, &o) : 0;
 }
@@ -256,7 +256,7 @@ static int each_object(void *ctx, int (*cb)(void *cb_ctx, const struct kmt_snap_
 		return kmt_bpf_each_hashed(b, on_hashed, &walk);
 	for (uint32_t i = 0; i < b->plan.buckets; i++) {
 		for (int w = 0; w < KMT_BUCKET_WAYS; w++) {
-			struct kmt_snap_object o;
+			struct kmt_snap_object o = { 0 };
 			int err;
 
 			if (!read_slot(b, &b->objects[i], w, &o))
