@@ -7,6 +7,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/books.h"
+#include "analysis/boot_note.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -125,7 +126,7 @@ static int list_books(const struct kmt_books *books, bool (*is)(const struct kmt
 }
 
 static int note_books(const struct kmt_quality *q, const struct kmt_books *books,
-		      struct kmt_report *r)
+		      bool from_boot, struct kmt_report *r)
 {
 	_cleanup_buf_ struct kmt_buf untraced = { 0 }, off = { 0 };
 	size_t n;
@@ -135,6 +136,8 @@ static int note_books(const struct kmt_quality *q, const struct kmt_books *books
 		err = kmt_report_note(r, "objects were freed without an event, as their addresses "
 				      "handed out again show: %s; others like them still count as "
 				      "live", kmt_buf_str(&untraced));
+	if (!err && from_boot)
+		return 0;	/* what they lack is what came before the first event */
 	if (!err)
 		err = list_books(books, is_off, further_off, &off, &n);
 	if (err || !n)
@@ -186,6 +189,8 @@ int kmt_notes_fill(const struct kmt_analysis_in *in, const struct kmt_quality *q
 	if (!err)
 		err = note_input(q, r);
 	if (!err)
-		err = note_books(q, &books, r);
+		err = note_books(q, &books, kmt_is_from_boot(in), r);
+	if (!err && kmt_is_from_boot(in))
+		err = kmt_note_boot(in, &books, r);
 	return err ? err : note_rows(in, r);
 }

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "cmd/child.h"
 #include "cmd/cmd.h"
+#include "cmd/from_boot.h"
 #include "cmd/live.h"
 #include "cmd/progress.h"
 #include "cmd/recorder.h"
@@ -23,6 +24,7 @@ struct record_opts {
 	const char *output;
 	uint64_t max_bytes, ring_bytes;
 	bool force, stacks, aggregate;
+	bool from_boot, clear, stop;
 };
 
 struct record_run {
@@ -51,6 +53,13 @@ static const struct kmt_option record_options[] = {
 	  0, 0, NULL },
 	{ "aggregate", 0, KMT_OPT_FLAG, OFF(aggregate), NULL,
 	  "no events: only the books of 'stat', in a small file", 0, 0, NULL },
+	{ "from-boot", 0, KMT_OPT_FLAG, OFF(from_boot), NULL,
+	  "no new events: what the kernel recorded since its boot (see 'kmemtrace boot')",
+	  0, 0, NULL },
+	{ "clear", 0, KMT_OPT_FLAG, OFF(clear), NULL,
+	  "with --from-boot: empty its buffer, once the file is written", 0, 0, NULL },
+	{ "stop", 0, KMT_OPT_FLAG, OFF(stop), NULL,
+	  "with --from-boot: switch its events off first", 0, 0, NULL },
 	{ 0 }
 };
 
@@ -166,6 +175,8 @@ static int check(const struct record_opts *o)
 	if (!o->output)
 		return kmt_cmd_fail(KMT_EXIT_USAGE, "record needs --output FILE (see 'kmemtrace "
 				    "record --help')");
+	if ((o->clear || o->stop) && !o->from_boot)
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "--clear and --stop belong to --from-boot");
 	if (o->ring_bytes && o->max_bytes)
 		return kmt_cmd_fail(KMT_EXIT_USAGE, "--ring and --max-size exclude each other");
 	if (o->ring_bytes && o->aggregate)
@@ -178,6 +189,34 @@ static int check(const struct record_opts *o)
 				    "a view; record has none", o->select.row_filters.v[0]);
 	/* events of several are told apart by their reader; books are not */
 	return o->aggregate ? kmt_select_one_layer(&o->select) : 0;
+}
+
+/* Only what concerns events that were recorded already. */
+static int check_from_boot(const struct record_opts *o, char **command)
+{
+	const struct kmt_select *s = &o->select;
+
+	if (command || s->for_ns || s->follow || s->source_name || o->ring_bytes || o->aggregate ||
+	    s->buffer_bytes || s->objects)
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "--from-boot takes what was recorded already: CMD, "
+				    "--for, --follow, --source, --ring, --aggregate, --buffer and "
+				    "--objects belong to a new recording");
+	return 0;
+}
+
+static int run_from_boot(struct record_opts *o, char **argv, char **command)
+{
+	const struct kmt_from_boot fb = {
+		.select = &o->select, .output = o->output, .argv = argv, .max_bytes = o->max_bytes,
+		.force = o->force, .clear = o->clear, .stop = o->stop,
+	};
+	int status = kmt_select_prepare(&o->select, "record");
+
+	if (!status)
+		status = check_from_boot(o, command);
+	if (!status)
+		status = check(o);
+	return status ? status : kmt_from_boot(&fb);
 }
 
 static int open_source(struct record_opts *o)
@@ -278,7 +317,8 @@ static int run(int argc, char **argv)
 	else if (help)
 		status = kmt_cmd_help(&kmt_command_record);
 	else
-		status = run_record(&o, argv, next < argc ? argv + next : NULL);
+		status = (o.from_boot ? run_from_boot : run_record)(&o, argv, next < argc ?
+								    argv + next : NULL);
 	kmt_select_done(&o.select);
 	return status;
 }

@@ -46,6 +46,13 @@ struct kmt_source_opts {
 	bool	 threads;		/* others of ours work while poll() sleeps */
 	uint32_t tracers;		/* set of KMT_TRACER_BIT(); 0 = kmt_tracers_default() */
 	bool	 user_pages;		/* pages of user memory and page cache too */
+	/*
+	 * tracefs: no trace of its own, but what lies in a buffer already, that of
+	 * an instance or the top-level one (""). It is looked at and left as it is,
+	 * or taken out with 'consume'. Ends like a file. NULL: a trace.
+	 */
+	const char *buffer;
+	bool	 consume;
 };
 
 struct kmt_source;

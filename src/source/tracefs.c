@@ -5,6 +5,9 @@
  * A private instance, raw pages per CPU, merged by time while they are read:
  * one page per CPU is at hand, and an event is handed on when every CPU was
  * read past its time. So memory does not depend on how much is buffered.
+ *
+ * Or a buffer that others had filled (opts.buffer): then nothing is switched on
+ * or off, and it ends where it ended when it was opened.
  */
 #include "source/source.h"
 
@@ -24,11 +27,13 @@
 #include "base/cpus.h"
 #include "base/err.h"
 #include "base/fmt.h"
+#include "source/boot.h"
 #include "source/deliver.h"
 #include "source/merge.h"
 #include "source/tasks.h"
 #include "source/tp_fields.h"
 #include "source/tp_records.h"
+#include "source/trace_map.h"
 #include "source/tracefs_dir.h"
 #include "tracers/tracers.h"
 
@@ -46,6 +51,9 @@ struct cpu {
 	void *rec;		/* current record within the page, NULL: read the next page */
 	uint64_t rec_ns;
 	uint64_t lost;		/* reported in place */
+	/* of a buffer that others had filled */
+	struct kmt_trace_map *map;	/* NULL: pages are taken out */
+	uint64_t gone;		/* lost, or taken out by others, before it was opened */
 };
 
 struct tracefs {
@@ -66,6 +74,7 @@ struct tracefs {
 	uint64_t next_look_ns, next_own_ns;
 	bool settled;			/* stopped, drained, and losses made up */
 	bool realtime;
+	bool lost_unknown;		/* pages were overwritten while they were read */
 };
 
 static uint64_t now_ns(void)
@@ -256,6 +265,18 @@ static int create_instance(struct tracefs *s)
 	return 0;
 }
 
+/* One that is there. libtracefs calls the top-level buffer NULL. */
+static int find_instance(struct tracefs *s)
+{
+	char path[400];
+	int err = kmt_boot_dir(&s->dir, s->opts.buffer, path, sizeof(path));
+
+	if (err || !s->opts.buffer[0])
+		return err;
+	s->instance = tracefs_instance_alloc(NULL, s->opts.buffer);
+	return s->instance ? 0 : kmt_err(-ENOMEM, "no memory for a trace instance");
+}
+
 static int set_up_instance(struct tracefs *s)
 {
 	char kib[32], size[KMT_FMT_LEN];
@@ -278,9 +299,29 @@ static int set_up_instance(struct tracefs *s)
 				    kmt_fmt_bytes(size, s->ring_bytes, false)) : 0;
 }
 
+/* What was there before must not be taken for this CPU's events of today. */
+static int look_at_filled(struct tracefs *s, struct cpu *c)
+{
+	_cleanup_free_ char *text = NULL;
+	struct kmt_boot_cpu state = { 0 };
+	char path[64];
+
+	snprintf(path, sizeof(path), "per_cpu/cpu%u/stats", c->st.cpu);
+	text = tracefs_instance_file_read(s->instance, path, NULL);
+	kmt_boot_stats_parse(text, &state);
+	c->gone = state.read;
+	if (!s->opts.consume)
+		c->gone += kmt_tracefs_stats_lost(text);
+	/* microseconds are all that it tells */
+	if (s->stopped_ns < state.now_ns + 1000)
+		s->stopped_ns = state.now_ns + 1000;
+	return s->opts.consume ? 0 : kmt_trace_map_new(c->fd, s->page_size, &c->map);
+}
+
 static int open_cpu(struct tracefs *s, struct cpu *c, uint32_t id)
 {
 	char path[64];
+	int err;
 
 	c->st.cpu = id;
 	snprintf(path, sizeof(path), "per_cpu/cpu%u/trace_pipe_raw", id);
@@ -291,7 +332,8 @@ static int open_cpu(struct tracefs *s, struct cpu *c, uint32_t id)
 	c->kbuf = tep_kbuffer(s->tep);
 	if (!c->page || !c->kbuf)
 		return kmt_err(-ENOMEM, "no memory for trace pages");
-	return kmt_cpu_queue_init(&c->st.queue, s->records.stacks);
+	err = kmt_cpu_queue_init(&c->st.queue, s->records.stacks);
+	return !err && s->opts.buffer ? look_at_filled(s, c) : err;
 }
 
 static int open_cpus(struct tracefs *s)
@@ -326,6 +368,7 @@ static void close_cpus(struct tracefs *s)
 			close(c->fd);
 		if (c->kbuf)
 			kbuffer_free(c->kbuf);
+		kmt_trace_map_free(c->map);
 		free(c->page);
 		kmt_cpu_queue_done(&c->st.queue);
 	}
@@ -373,17 +416,32 @@ static void source_close(struct kmt_source *base)
 		return;
 	real_time(s, false);
 	close_cpus(s);
-	if (s->instance) {
-		/* removal switches the events off */
+	/* removal switches the events off */
+	if (s->instance && !s->opts.buffer)
 		tracefs_instance_destroy(s->instance);
+	if (s->instance)
 		tracefs_instance_free(s->instance);
-	}
 	if (s->tep)
 		tep_free(s->tep);
 	tracefs_set_tracing_dir(NULL);
 	kmt_tracefs_dir_close(&s->dir);
 	kmt_deliver_done(&s->deliver);
 	free(s);
+}
+
+/* Whoever did it is long gone: ftrace kept the names, lines of "PID NAME". */
+static void know_tasks(struct tracefs *s)
+{
+	_cleanup_free_ char *text = tracefs_instance_file_read(NULL, "saved_cmdlines", NULL);
+	char *at = text, *line;
+
+	while (s->deliver.tasks && at && (line = strsep(&at, "\n"))) {
+		char *name;
+		unsigned long tid = strtoul(line, &name, 10);
+
+		if (name != line && *name == ' ' && name[1] && tid && tid <= INT32_MAX)
+			kmt_tasks_rename(s->deliver.tasks, (uint32_t)tid, name + 1);
+	}
 }
 
 static int open_tracefs(struct tracefs *s)
@@ -396,12 +454,14 @@ static int open_tracefs(struct tracefs *s)
 	if (tracefs_set_tracing_dir(s->dir.path))
 		return kmt_err(-ENOMEM, "no memory for a path");
 	kmt_tracefs_remove_leftovers(&s->dir);
-	err = create_instance(s);
+	err = s->opts.buffer ? find_instance(s) : create_instance(s);
 	if (!err)
 		err = read_formats(s);
 	if (!err)
 		err = open_cpus(s);
-	return err ? err : set_up_instance(s);
+	if (!err && s->opts.buffer)
+		know_tasks(s);
+	return err || s->opts.buffer ? err : set_up_instance(s);
 }
 
 static int source_open(const struct kmt_source_opts *opts, struct kmt_source **ret)
@@ -414,11 +474,15 @@ static int source_open(const struct kmt_source_opts *opts, struct kmt_source **r
 	s->base.ops = &kmt_source_tracefs;
 	s->opts = *opts;
 	s->opts.tracers = opts->tracers ? opts->tracers : kmt_tracers_default();
+	s->opts.own = opts->own || opts->buffer;	/* numbers of processes come again */
 	s->records.stacks = opts->want_stacks;
 	s->dir.mount_fd = -1;
 	n = kmt_cpus_file("/sys/devices/system/cpu/possible", NULL, NULL);
 	s->possible_cpus = n > 0 ? n : 0;
+	s->opts.path = opts->buffer;	/* its tasks are not those of /proc, now */
 	err = kmt_deliver_init(&s->deliver, &s->opts);
+	if (!err && opts->buffer)
+		kmt_kmalloc_gfp_running(&s->deliver.kmalloc_gfp);
 	if (!err)
 		err = open_tracefs(s);
 	if (err) {
@@ -466,9 +530,11 @@ static uint64_t kernel_lost(struct tracefs *s, const struct cpu *c)
 	_cleanup_free_ char *text = NULL;
 	char path[64];
 
+	if (c->map)
+		return c->gone;		/* what goes from now on was copied, or is told then */
 	snprintf(path, sizeof(path), "per_cpu/cpu%u/stats", c->st.cpu);
 	text = tracefs_instance_file_read(s->instance, path, NULL);
-	return kmt_tracefs_stats_lost(text);
+	return kmt_tracefs_stats_lost(text) + c->gone;
 }
 
 /*
@@ -490,21 +556,48 @@ static void add_gap(struct tracefs *s, struct cpu *c, int missed)
 	c->lost += node->lost;
 }
 
+/* Overwritten while it was read: nobody knows how many events. */
+static void add_unknown_gap(struct tracefs *s, struct cpu *c)
+{
+	struct kmt_node *node;
+
+	kmt_cpu_queue_give_up(&c->st.queue);
+	node = kmt_cpu_queue_push(&c->st.queue);
+	node->kind = KMT_NODE_LOST;
+	node->ts_ns = c->rec_ns;
+	s->lost_unknown = true;
+}
+
+/* A page into c->page: 1, 0 none is left, -ESTALE. */
+static int fetch_page(struct tracefs *s, struct cpu *c, uint32_t *ret_skip)
+{
+	*ret_skip = 0;
+	if (c->map)
+		return kmt_trace_map_next(c->map, c->page, ret_skip);
+	/* EAGAIN: empty; anything else: the CPU has no buffer (offline since boot) */
+	return read(c->fd, c->page, s->page_size) > 0;
+}
+
 /* Next page of this CPU; 0: nothing there now. */
 static int next_page(struct tracefs *s, struct cpu *c)
 {
-	ssize_t len = read(c->fd, c->page, s->page_size);
 	unsigned long long ts = 0;
-	int missed;
+	uint32_t skip;
+	int missed, got = fetch_page(s, c, &skip);
 
-	if (len <= 0) {
-		/* EAGAIN: empty; anything else: the CPU has no buffer (offline since boot) */
+	if (got == -ESTALE) {
+		add_unknown_gap(s, c);
+		return 1;
+	}
+	if (!got) {
 		c->st.drained = true;
 		return 0;
 	}
 	if (kbuffer_load_subbuffer(c->kbuf, c->page))
 		return kmt_err(-EPROTO, "cannot read a trace page of CPU %u", c->st.cpu);
 	c->rec = kbuffer_read_event(c->kbuf, &ts);
+	while (c->rec && (char *)c->rec < (char *)c->page + skip)
+		c->rec = kbuffer_next_event(c->kbuf, &ts);
 	c->rec_ns = ts;
 	missed = kbuffer_missed_events(c->kbuf);
 	if (missed)
@@ -578,6 +671,7 @@ static int look(struct tracefs *s, const struct kmt_sink *sink)
 		s->next_own_ns = now + OWN_NS;
 	}
 	n = kmt_merge_pass(&s->merge, &s->deliver, sink,
+			   s->opts.buffer ? s->stopped_ns :
 			   s->stopped_ns ? KMT_MERGE_ALL : now - SLACK_NS);
 	wait = wait > LOOK_NS ? LOOK_NS : wait < LOOK_MIN_NS ? LOOK_MIN_NS : wait;
 	s->next_look_ns = now_ns() + wait;
@@ -591,7 +685,7 @@ static int source_poll(struct kmt_source *base, const struct kmt_sink *sink, int
 	int n, err;
 
 	if (s->settled)
-		return 0;
+		return s->opts.buffer ? -ENODATA : 0;
 	do {
 		if (!s->stopped_ns && !wait_for_look(s, &left))
 			return -EINTR;
@@ -629,6 +723,10 @@ static void source_quality(struct kmt_source *base, struct kmt_quality *q)
 		q->lost[KMT_LOSS_RING] += total > s->cpu[i].lost ? total : s->cpu[i].lost;
 		q->lost[KMT_LOSS_STACKS] += s->cpu[i].st.queue.lost_stacks;
 	}
+	q->lost_unknown = s->lost_unknown;
+	q->lost[KMT_LOSS_RING] += s->lost_unknown;
+	if (s->opts.buffer)
+		q->window_ns = s->stopped_ns;	/* since the clock began: the boot */
 	tracefs_instance_file_read_number(s->instance, "buffer_total_size_kb", &kib);
 	q->table_bytes = (uint64_t)kib * 1024 + kmt_deliver_bytes(&s->deliver);
 }

@@ -422,6 +422,14 @@ const struct kmt_slab *kmt_slabs_at(const struct kmt_slabs *s, size_t i)
 	return i < kmt_slabs_count(s) ? &s->v[i].pub : NULL;
 }
 
+bool kmt_slabs_none_active(const struct kmt_slabs *s)
+{
+	for (size_t i = 0; i < kmt_slabs_count(s); i++)
+		if (kmt_slabs_at(s, i)->active_objs)
+			return false;
+	return kmt_slabs_count(s) > 0;
+}
+
 static bool has_line(const char *lines, const char *name)
 {
 	size_t len = strlen(name);

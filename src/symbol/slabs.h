@@ -69,6 +69,8 @@ void kmt_slabs_free(struct kmt_slabs *s);
 const struct kmt_slabs_memory *kmt_slabs_memory(const struct kmt_slabs *s);
 size_t kmt_slabs_count(const struct kmt_slabs *s);
 const struct kmt_slab *kmt_slabs_at(const struct kmt_slabs *s, size_t i);
+/* No cache has an object: what no running kernel says of itself. False for an empty list. */
+bool kmt_slabs_none_active(const struct kmt_slabs *s);
 /* By name or by any alias; NULL if unknown. */
 const struct kmt_slab *kmt_slabs_find(const struct kmt_slabs *s, const char *name);
 
