@@ -275,8 +275,11 @@ static int write_books(struct top *t, const char *path)
 	int status = kmt_recorder_open(&r, path, false);
 
 	/* the kernel's own counts are of this moment; so must ours be */
+	if (!status)
+		kmt_view_count(&t->view, &t->view.slabs_end);
 	if (!status && (kmt_view_update(&t->view) ||
-			kmt_recorder_books(&r, &ro, t->view.slabs_start, t->view.session)))
+			kmt_recorder_books(&r, &ro, t->view.slabs_start, t->view.slabs_end,
+					   t->view.session)))
 		status = kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "%s", kmt_err_text());
 	kmt_recorder_done(&r);
 	kmt_buf_done(&filters);
@@ -384,7 +387,7 @@ static int started(void *ctx)
 	struct top *t = ctx;
 	int err;
 
-	kmt_slabs_load(NULL, &t->view.slabs_start);
+	kmt_view_count(&t->view, &t->view.slabs_start);
 	err = read_live(t);
 	mark_live(t);
 	t->next_ns = t->read_ns + t->o->interval_ns;
