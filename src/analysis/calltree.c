@@ -256,6 +256,9 @@ static void add_weights(struct kmt_call_node *to, const struct kmt_call_node *w)
 	to->frees = kmt_sat_add(to->frees, w->frees);
 	to->bytes_allocated = kmt_sat_add(to->bytes_allocated, w->bytes_allocated);
 	to->temporary = kmt_sat_add(to->temporary, w->temporary);
+	to->awaiting = kmt_sat_add(to->awaiting, w->awaiting);
+	to->bytes_awaiting = kmt_sat_add(to->bytes_awaiting, w->bytes_awaiting);
+	to->untraced_frees = kmt_sat_add(to->untraced_frees, w->untraced_frees);
 }
 
 static int add_site(const struct kmt_analysis_in *in, const struct kmt_site *site,
@@ -274,7 +277,9 @@ static int add_site(const struct kmt_analysis_in *in, const struct kmt_site *sit
 		.live_bytes = kmt_counts_live_alloc(&site->counts),
 		.live_objects = kmt_counts_live(&site->counts),
 		.allocs = c.allocs, .frees = c.frees, .bytes_allocated = c.bytes_alloc,
-		.temporary = c.temporary,
+		.temporary = c.temporary, .untraced_frees = c.untraced_frees,
+		.awaiting = site->counts.awaiting,
+		.bytes_awaiting = site->counts.bytes_awaiting,
 	};
 	add_weights(&t->total[layer], &w);
 	for (size_t i = 0; i < p->n && !err; i++) {

@@ -30,6 +30,7 @@ struct kmt_call_node {
 	unsigned layer;
 	uint32_t n_children;
 	uint64_t live_bytes, live_objects, allocs, frees, bytes_allocated, temporary;
+	uint64_t awaiting, bytes_awaiting, untraced_frees;
 	uint64_t own_live_bytes;	/* of paths that end here */
 };
 

@@ -11,8 +11,18 @@
 
 #include "report/report.h"
 
-#define KMT_HIDDEN	true
-#define KMT_SHOWN	false
+/*
+ * What is neither live nor simply freed, beside every live object and every
+ * allocation: given up to RCU and not yet seen to be free, and ended without a
+ * free that fired an event. Most often there is nothing, and text shows nothing.
+ */
+#define KMT_COLUMN_RCU(how)									\
+	{ "awaiting_rcu", "RCU", KMT_UNIT_COUNT, (how), false }
+#define KMT_COLUMN_RCU_BYTES									\
+	{ "bytes_awaiting_rcu", "RCU BYTES", KMT_UNIT_BYTES, KMT_HIDDEN, false }
+#define KMT_COLUMNS_RCU(how) KMT_COLUMN_RCU(how), KMT_COLUMN_RCU_BYTES
+#define KMT_COLUMN_UNTRACED(how)								\
+	{ "untraced_frees", "UNTRACED", KMT_UNIT_COUNT, (how), false }
 
 /* Default text: 10 + 8 + 9 + 9 + 10 + 7 cells at most, which leaves 21 for the name. */
 #define KMT_COLUMNS_MAIN(s, hide_frees, hide_waste, hide_age)					\
@@ -20,8 +30,10 @@
 	{ "surviving_objects", "SURVIVORS", KMT_UNIT_COUNT, !(s), false },			\
 	{ "live_bytes_allocated", "LIVE", KMT_UNIT_BYTES, (s), false },				\
 	{ "live_objects", "OBJS", KMT_UNIT_COUNT, (s), false },					\
+	KMT_COLUMNS_RCU((s) ? KMT_HIDDEN : KMT_IF_ANY),						\
 	{ "allocs", "ALLOCS", KMT_UNIT_COUNT, (s), false },					\
 	{ "frees", "FREES", KMT_UNIT_COUNT, (s) || (hide_frees), false },			\
+	KMT_COLUMN_UNTRACED((s) ? KMT_HIDDEN : KMT_IF_ANY),					\
 	{ "waste_bytes", "WASTE", KMT_UNIT_BYTES, (s) || (hide_waste), false },			\
 	{ "age_min_ns", "AGE MIN", KMT_UNIT_NS, !(s), false },					\
 	{ "age_p50_ns", "AGE P50", KMT_UNIT_NS, !(s) && (hide_age), false },			\
@@ -35,7 +47,6 @@
 	{ "peak_bytes_allocated", "PEAK", KMT_UNIT_BYTES, KMT_HIDDEN, false },			\
 	{ "cross_cpu_frees", "CROSS-CPU", KMT_UNIT_COUNT, KMT_HIDDEN, false },			\
 	{ "temporary", "TEMPORARY", KMT_UNIT_COUNT, KMT_HIDDEN, false },			\
-	{ "untraced_frees", "UNTRACED", KMT_UNIT_COUNT, KMT_HIDDEN, false },			\
 	{ "untracked", "UNTRACKED", KMT_UNIT_COUNT, KMT_HIDDEN, false },			\
 	{ "net_bytes_per_s", "NET/S", KMT_UNIT_BYTES_PER_S, KMT_HIDDEN, false },		\
 	{ "allocs_per_s", "ALLOC/S", KMT_UNIT_COUNT_PER_S, KMT_HIDDEN, false },			\

@@ -23,6 +23,8 @@
 #define METRICS(M)								\
 	M(live_bytes_allocated, "LIVE", BYTES, true)				\
 	M(live_objects, "OBJS", COUNT, false)					\
+	M(awaiting_rcu, "RCU", COUNT, false)					\
+	M(bytes_awaiting_rcu, "RCU BYTES", BYTES, false)			\
 	M(allocs, "ALLOCS", COUNT, false)					\
 	M(frees, "FREES", COUNT, false)						\
 	M(bytes_allocated, "GIVEN", BYTES, false)				\
@@ -59,11 +61,13 @@ enum {
 
 #define HIDE_DELTA_live_bytes_allocated	false
 #define HIDE_DELTA_live_objects		false
+#define HIDE_DELTA_awaiting_rcu		KMT_IF_ANY
+#define HIDE_DELTA_bytes_awaiting_rcu	true
 #define HIDE_DELTA_frees		true
 #define HIDE_DELTA_bytes_allocated	true
 #define HIDE_DELTA_waste_bytes		true
 #define HIDE_DELTA_temporary		true
-#define HIDE_DELTA_untraced_frees	true
+#define HIDE_DELTA_untraced_frees	KMT_IF_ANY
 #define HIDE_DELTA_failures		true
 
 #define COLUMNS(by_cache_only) {						\
@@ -384,6 +388,7 @@ struct both {
 static const struct both summary_fields[] = {
 	BOTH(events, "events"), BOTH(allocs, "allocations"), BOTH(frees, "frees"),
 	BOTH(live_objects, "live objects"), BOTH(live_bytes_allocated, "live, given"),
+	BOTH(awaiting_rcu, "awaiting RCU"), BOTH(bytes_awaiting_rcu, "awaiting RCU, given"),
 	BOTH(growth_bytes_per_s, "growth"), BOTH(peak_bytes_allocated, "peak, given"),
 	BOTH(waste_bytes, "waste"), BOTH(failures, "failures"),
 };

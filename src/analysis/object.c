@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Single live objects, the oldest first. */
+/* Single objects, live or awaiting RCU, the oldest first. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -25,23 +25,29 @@ static void cleanup_report(struct kmt_report **r)
 	kmt_report_free(*r);
 }
 
-enum { ADDRESS, GIVEN, REQUESTED, WASTE, AGE, CPU, SITE, MODULE, TYPE, CACHE, ALIASES, TASK, TGID };
+enum { ADDRESS, GIVEN, REQUESTED, WASTE, AGE, STATE, CPU, SITE, MODULE, TYPE, CACHE, ALIASES, TASK,
+       TGID };
 
-static const struct kmt_column columns[] = {
-	[ADDRESS]   = { "address", "ADDRESS", KMT_UNIT_ADDR, KMT_SHOWN, false },
-	[GIVEN]	    = { "bytes_allocated", "GIVEN", KMT_UNIT_BYTES, KMT_SHOWN, false },
-	[REQUESTED] = { "bytes_requested", "REQUESTED", KMT_UNIT_BYTES, KMT_HIDDEN, false },
-	[WASTE]	    = { "waste_bytes", "WASTE", KMT_UNIT_BYTES, KMT_HIDDEN, false },
-	[AGE]	    = { "age_ns", "AGE", KMT_UNIT_NS, KMT_SHOWN, false },
-	[CPU]	    = { "cpu", "CPU", KMT_UNIT_COUNT, KMT_SHOWN, false },
-	[SITE]	    = { "site", "SITE", KMT_UNIT_TEXT, KMT_SHOWN, true },
-	[MODULE]    = { "module", "MODULE", KMT_UNIT_TEXT, KMT_HIDDEN, false },
-	[TYPE]	    = { "type", "TYPE", KMT_UNIT_TEXT, KMT_HIDDEN, false },
-	[CACHE]	    = { "cache", "CACHE", KMT_UNIT_TEXT, KMT_SHOWN, true },
-	[ALIASES]   = { "aliases", "ALIASES", KMT_UNIT_LIST, KMT_HIDDEN, false },
-	[TASK]	    = { "task", "TASK", KMT_UNIT_TEXT, KMT_HIDDEN, false },
-	[TGID]	    = { "tgid", "PID", KMT_UNIT_COUNT, KMT_HIDDEN, false },
-};
+#define COLUMNS(show_state) {									\
+	[ADDRESS]   = { "address", "ADDRESS", KMT_UNIT_ADDR, KMT_SHOWN, false },		\
+	[GIVEN]	    = { "bytes_allocated", "GIVEN", KMT_UNIT_BYTES, KMT_SHOWN, false },		\
+	[REQUESTED] = { "bytes_requested", "REQUESTED", KMT_UNIT_BYTES, KMT_HIDDEN, false },	\
+	[WASTE]	    = { "waste_bytes", "WASTE", KMT_UNIT_BYTES, KMT_HIDDEN, false },		\
+	[AGE]	    = { "age_ns", "AGE", KMT_UNIT_NS, KMT_SHOWN, false },			\
+	[STATE]	    = { "state", "STATE", KMT_UNIT_TEXT, (show_state), false },			\
+	[CPU]	    = { "cpu", "CPU", KMT_UNIT_COUNT, KMT_SHOWN, false },			\
+	[SITE]	    = { "site", "SITE", KMT_UNIT_TEXT, KMT_SHOWN, true },			\
+	[MODULE]    = { "module", "MODULE", KMT_UNIT_TEXT, KMT_HIDDEN, false },			\
+	[TYPE]	    = { "type", "TYPE", KMT_UNIT_TEXT, KMT_HIDDEN, false },			\
+	[CACHE]	    = { "cache", "CACHE", KMT_UNIT_TEXT, KMT_SHOWN, true },			\
+	[ALIASES]   = { "aliases", "ALIASES", KMT_UNIT_LIST, KMT_HIDDEN, false },		\
+	[TASK]	    = { "task", "TASK", KMT_UNIT_TEXT, KMT_HIDDEN, false },			\
+	[TGID]	    = { "tgid", "PID", KMT_UNIT_COUNT, KMT_HIDDEN, false },			\
+}
+
+/* Most often all are live, and text need not say so. */
+static const struct kmt_column columns[] = COLUMNS(KMT_HIDDEN);
+static const struct kmt_column state_columns[] = COLUMNS(KMT_SHOWN);
 
 struct gather {
 	const struct kmt_analysis_in *in;
@@ -54,8 +60,9 @@ static int gather_object(void *ctx, const struct kmt_object *o)
 {
 	struct gather *g = ctx;
 
+	/* what survives is live; the age of what awaits is that of its waiting */
 	if (g->in->min_age_ns &&
-	    (!o->birth_ns || kmt_sat_sub(g->now, o->birth_ns) < g->in->min_age_ns))
+	    (o->awaiting || !o->birth_ns || kmt_sat_sub(g->now, o->birth_ns) < g->in->min_age_ns))
 		return 0;
 	if (g->n == g->cap) {
 		size_t cap = g->cap ? g->cap * 2 : 4096;
@@ -114,6 +121,8 @@ static int add_row(const struct gather *g, const struct kmt_object *o, struct km
 	if (o->birth_ns)
 		kmt_cell_int(&row->cells[AGE], kmt_cell_value(kmt_sat_sub(g->now, o->birth_ns)));
 	kmt_cell_int(&row->cells[CPU], o->cpu);
+	if (kmt_cell_text(&row->cells[STATE], o->awaiting ? "awaiting RCU" : "live"))
+		return -ENOMEM;
 	return fill_names(g->in, &kmt_session_site(g->in->session, o->site)->key, row->cells);
 }
 
@@ -130,7 +139,7 @@ static int add_rows(const struct kmt_analysis_in *in, struct kmt_report *r)
 	for (size_t i = 0; i < g.n && i < MAX_ROWS && !err; i++)
 		err = add_row(&g, &v[i], r);
 	if (!err && g.n > MAX_ROWS)
-		err = kmt_report_note(r, "only the %d oldest of %zu live objects are listed",
+		err = kmt_report_note(r, "only the %d oldest of %zu objects are listed",
 				      MAX_ROWS, g.n);
 	if (!err)
 		r->rows_total = g.n;
@@ -140,8 +149,12 @@ static int add_rows(const struct kmt_analysis_in *in, struct kmt_report *r)
 static int run(const struct kmt_analysis_in *in, struct kmt_report **ret_report)
 {
 	_cleanup_report_ struct kmt_report *r = NULL;
-	int err = kmt_report_new(in->command ? in->command : "", "object", columns,
-				 KMT_N(columns), &r);
+	struct kmt_counts c;
+	int err;
+
+	kmt_session_total(in->session, &c);
+	err = kmt_report_new(in->command ? in->command : "", "object",
+			     c.awaiting ? state_columns : columns, KMT_N(columns), &r);
 
 	if (!err)
 		err = kmt_summary_fill(in, r);
@@ -158,7 +171,7 @@ static int run(const struct kmt_analysis_in *in, struct kmt_report **ret_report)
 const struct kmt_analysis kmt_analysis_object = {
 	.name = "object",
 	.aliases = { "objects" },
-	.help = "live objects, the oldest first",
+	.help = "live objects and those that await RCU, the oldest first",
 	.needs = KMT_NEEDS_OBJECTS,
 	.run = run,
 };

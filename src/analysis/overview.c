@@ -20,14 +20,18 @@ extern const struct kmt_analysis kmt_analysis_overview;
 
 #define TOP 5		/* rows of each list */
 
-enum { LIST, RANK, LIVE, OBJS, ALLOCS, TEMPORARY, WASTE, SITE, MODULE, TYPE, CACHE };
+enum { LIST, RANK, LIVE, OBJS, RCU, RCU_BYTES, ALLOCS, UNTRACED, TEMPORARY, WASTE, SITE, MODULE,
+       TYPE, CACHE };
 
 static const struct kmt_column columns[] = {
 	[LIST]	    = { "top", "TOP", KMT_UNIT_TEXT, KMT_SHOWN, false },
 	[RANK]	    = { "rank", "RANK", KMT_UNIT_COUNT, KMT_HIDDEN, false },
 	[LIVE]	    = { "live_bytes_allocated", "LIVE", KMT_UNIT_BYTES, KMT_SHOWN, false },
 	[OBJS]	    = { "live_objects", "OBJS", KMT_UNIT_COUNT, KMT_HIDDEN, false },
+	[RCU]	    = KMT_COLUMN_RCU(KMT_IF_ANY),
+	[RCU_BYTES] = KMT_COLUMN_RCU_BYTES,
 	[ALLOCS]    = { "allocs", "ALLOCS", KMT_UNIT_COUNT, KMT_SHOWN, false },
+	[UNTRACED]  = KMT_COLUMN_UNTRACED(KMT_IF_ANY),
 	[TEMPORARY] = { "temporary", "TEMP", KMT_UNIT_COUNT, KMT_SHOWN, false },
 	[WASTE]	    = { "waste_bytes", "WASTE", KMT_UNIT_BYTES, KMT_SHOWN, false },
 	[SITE]	    = { "site", "SITE", KMT_UNIT_TEXT, KMT_SHOWN, true },
@@ -52,7 +56,10 @@ static uint64_t value(const struct kmt_group *g, int column)
 	switch (column) {
 	case LIVE: return kmt_counts_live_alloc(&g->now);
 	case OBJS: return kmt_counts_live(&g->now);
+	case RCU: return g->now.awaiting;
+	case RCU_BYTES: return g->now.bytes_awaiting;
 	case ALLOCS: return g->window.allocs;
+	case UNTRACED: return g->window.untraced_frees;
 	case TEMPORARY: return g->window.temporary;
 	default: return kmt_sat_sub(kmt_counts_live_alloc(&g->now), kmt_counts_live_req(&g->now));
 	}

@@ -164,6 +164,8 @@ static struct kmt_held held_at_peak(const struct state *st, size_t i, unsigned l
 	{ "peak_at_ns", "PEAK AT", KMT_UNIT_NS, KMT_HIDDEN, false },				\
 	{ "live_bytes_allocated", "LIVE NOW", KMT_UNIT_BYTES, KMT_SHOWN, false },		\
 	{ "live_objects", "OBJS NOW", KMT_UNIT_COUNT, KMT_HIDDEN, false },			\
+	KMT_COLUMNS_RCU(KMT_IF_ANY),								\
+	KMT_COLUMN_UNTRACED(KMT_IF_ANY),							\
 	{ "peak_bytes_allocated", "OWN PEAK", KMT_UNIT_BYTES, KMT_HIDDEN, false },		\
 	{ "allocs", "ALLOCS", KMT_UNIT_COUNT, KMT_HIDDEN, false },				\
 	KMT_COLUMNS_SITE,									\

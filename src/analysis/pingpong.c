@@ -27,6 +27,8 @@ static const struct kmt_column columns[] = {
 	{ "top_pair_frees", "OF THE PAIR", KMT_UNIT_COUNT, KMT_HIDDEN, false },
 	{ "pairs", "PAIRS", KMT_UNIT_COUNT, KMT_HIDDEN, false },
 	{ "allocs", "ALLOCS", KMT_UNIT_COUNT, KMT_HIDDEN, false },
+	KMT_COLUMN_UNTRACED(KMT_HIDDEN),
+	KMT_COLUMNS_RCU(KMT_HIDDEN),
 	{ "type", "TYPE", KMT_UNIT_TEXT, KMT_HIDDEN, false },
 	KMT_COLUMNS_SITE,
 	{ "cache", "CACHE", KMT_UNIT_TEXT, KMT_SHOWN, true },

@@ -44,6 +44,8 @@ static const struct counter {
 	COUNTER("cross_cpu_frees", cross_cpu_frees, true),
 	COUNTER("temporary", temporary, true),
 	COUNTER("untraced_frees", untraced_frees, true),
+	COUNTER("awaiting_rcu", awaiting, true),	/* now, whatever the window */
+	COUNTER("bytes_awaiting_rcu", bytes_awaiting, true),
 	COUNTER("untracked", untracked, true),
 #undef COUNTER
 };

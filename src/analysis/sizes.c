@@ -29,14 +29,17 @@ extern const struct kmt_analysis kmt_analysis_sizes;
 
 #define BAR 12
 
-enum { TO, ALLOCS, SHARE, LIVE, WASTE, BARS, FROM, OBJECTS, REQUESTED, GIVEN, WASTE_TOTAL, LAYER,
-       TOP_ALLOCS, TOP_SITE };
+enum { TO, ALLOCS, UNTRACED, SHARE, LIVE, RCU, RCU_BYTES, WASTE, BARS, FROM, OBJECTS, REQUESTED,
+       GIVEN, WASTE_TOTAL, LAYER, TOP_ALLOCS, TOP_SITE };
 
 static const struct kmt_column columns[] = {
 	[TO]	      = { "size_max_bytes", "UP TO", KMT_UNIT_BYTES, KMT_SHOWN, false },
 	[ALLOCS]      = { "allocs", "ALLOCS", KMT_UNIT_COUNT, KMT_SHOWN, false },
+	[UNTRACED]    = KMT_COLUMN_UNTRACED(KMT_IF_ANY),
 	[SHARE]	      = { "allocs_percent", "SHARE%", KMT_UNIT_PERCENT, KMT_SHOWN, false },
 	[LIVE]	      = { "live_bytes_allocated", "LIVE", KMT_UNIT_BYTES, KMT_SHOWN, false },
+	[RCU]	      = KMT_COLUMN_RCU(KMT_IF_ANY),
+	[RCU_BYTES]   = KMT_COLUMN_RCU_BYTES,
 	[WASTE]	      = { "waste_bytes", "WASTE", KMT_UNIT_BYTES, KMT_SHOWN, false },
 	[BARS]	      = { "bar", "BAR", KMT_UNIT_TEXT, KMT_SHOWN, false },
 	[FROM]	      = { "size_min_bytes", "FROM", KMT_UNIT_BYTES, KMT_HIDDEN, false },
@@ -124,6 +127,9 @@ static void fill_live(const struct part *p, struct kmt_cell *cells)
 
 	kmt_cell_int(&cells[LIVE], kmt_cell_value(given));
 	kmt_cell_int(&cells[OBJECTS], kmt_cell_value(kmt_counts_live(&p->now)));
+	kmt_cell_int(&cells[RCU], kmt_cell_value(p->now.awaiting));
+	kmt_cell_int(&cells[RCU_BYTES], kmt_cell_value(p->now.bytes_awaiting));
+	kmt_cell_int(&cells[UNTRACED], kmt_cell_value(p->window.untraced_frees));
 	kmt_cell_int(&cells[WASTE],
 		     kmt_cell_value(kmt_sat_sub(given, kmt_counts_live_req(&p->now))));
 }
@@ -224,7 +230,7 @@ static int add_rows(const struct kmt_analysis_in *in, struct kmt_report *r)
 	if (!err)
 		err = make_parts(in, &groups, &v, &n);
 	for (size_t i = 0; i < n && !err; i++)
-		if (v[i].window.allocs || kmt_counts_live(&v[i].now))
+		if (v[i].window.allocs || kmt_counts_live(&v[i].now) || v[i].now.awaiting)
 			err = add_row(in, &groups, &v[i], sum_layer(v, n, v[i].layer), r);
 	return err;
 }

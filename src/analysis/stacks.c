@@ -21,14 +21,18 @@ extern const struct kmt_analysis kmt_analysis_stacks;
 
 #define INDENT_MAX	16	/* levels; beyond, a line would be all blanks */
 
-enum { PERCENT, LIVE, OBJS, ALLOCS, FREES, GIVEN, TEMPORARY, OWN, DEPTH, ID, PARENT, FUNCTION, TREE };
+enum { PERCENT, LIVE, OBJS, RCU, RCU_BYTES, ALLOCS, FREES, UNTRACED, GIVEN, TEMPORARY, OWN, DEPTH,
+       ID, PARENT, FUNCTION, TREE };
 
 static const struct kmt_column columns[] = {
 	[PERCENT]   = { "percent", "%", KMT_UNIT_PERCENT, KMT_SHOWN, false },
 	[LIVE]	    = { "live_bytes_allocated", "LIVE", KMT_UNIT_BYTES, KMT_SHOWN, false },
 	[OBJS]	    = { "live_objects", "OBJS", KMT_UNIT_COUNT, KMT_SHOWN, false },
+	[RCU]	    = KMT_COLUMN_RCU(KMT_IF_ANY),
+	[RCU_BYTES] = KMT_COLUMN_RCU_BYTES,
 	[ALLOCS]    = { "allocs", "ALLOCS", KMT_UNIT_COUNT, KMT_SHOWN, false },
 	[FREES]	    = { "frees", "FREES", KMT_UNIT_COUNT, KMT_HIDDEN, false },
+	[UNTRACED]  = KMT_COLUMN_UNTRACED(KMT_IF_ANY),
 	[GIVEN]	    = { "bytes_allocated", "GIVEN", KMT_UNIT_BYTES, KMT_HIDDEN, false },
 	[TEMPORARY] = { "temporary", "TEMPORARY", KMT_UNIT_COUNT, KMT_HIDDEN, false },
 	[OWN]	    = { "own_live_bytes_allocated", "OWN", KMT_UNIT_BYTES, KMT_HIDDEN, false },
@@ -49,6 +53,9 @@ static uint64_t weight(const struct kmt_call_node *n, int column)
 {
 	switch (column) {
 	case OBJS: return n->live_objects;
+	case RCU: return n->awaiting;
+	case RCU_BYTES: return n->bytes_awaiting;
+	case UNTRACED: return n->untraced_frees;
 	case ALLOCS: return n->allocs;
 	case FREES: return n->frees;
 	case GIVEN: return n->bytes_allocated;

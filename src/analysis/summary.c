@@ -67,6 +67,17 @@ static int add(struct kmt_fields *f, const char *key, const char *title, enum km
 	return err;
 }
 
+/* What is there most often is nothing: text has it only if there is something. */
+static int add_quiet(struct kmt_fields *f, const char *key, const char *title, enum kmt_unit unit,
+		     bool known, uint64_t v)
+{
+	int err = add(f, key, title, unit, known, v);
+
+	if (!err)
+		f->v[f->n - 1].quiet = true;
+	return err;
+}
+
 /* Per second; live bytes can also become fewer. */
 static int add_growth(struct kmt_fields *f, const struct sums *s)
 {
@@ -120,6 +131,9 @@ static int fill_summary(const struct kmt_analysis_in *in, const struct kmt_quali
 		kmt_counts_live_req(now)) ||
 	    add(f, "live_bytes_allocated", "live, given", BYTES, objects,
 		kmt_counts_live_alloc(now)) ||
+	    add_quiet(f, "awaiting_rcu", "awaiting RCU", COUNT, objects, now->awaiting) ||
+	    add_quiet(f, "bytes_awaiting_rcu", "awaiting RCU, given", BYTES, objects,
+		      now->bytes_awaiting) ||
 	    add_growth(f, s) ||
 	    add(f, "bytes_requested", "requested", BYTES, true, w->bytes_req) ||
 	    add(f, "bytes_allocated", "given", BYTES, true, w->bytes_alloc) ||

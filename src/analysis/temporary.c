@@ -20,6 +20,8 @@ static const struct kmt_column columns[] = {
 	{ "lifetime_p50_ns", "P50", KMT_UNIT_NS, KMT_SHOWN, false },
 	{ "allocs", "ALLOCS", KMT_UNIT_COUNT, KMT_SHOWN, false },
 	{ "frees", "FREES", KMT_UNIT_COUNT, KMT_HIDDEN, false },
+	KMT_COLUMN_UNTRACED(KMT_IF_ANY),
+	KMT_COLUMNS_RCU(KMT_HIDDEN),
 	{ "bytes_allocated", "GIVEN", KMT_UNIT_BYTES, KMT_HIDDEN, false },
 	{ "lifetimes_log2", "LIFETIMES", KMT_UNIT_LIST, KMT_HIDDEN, false },
 	{ "type", "TYPE", KMT_UNIT_TEXT, KMT_HIDDEN, false },

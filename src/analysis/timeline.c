@@ -29,6 +29,7 @@ extern const struct kmt_analysis kmt_analysis_timeline;
 
 struct flow {
 	uint64_t allocs, frees, bytes_allocated, bytes_freed;
+	uint64_t untraced_frees, given_up;	/* of the frees */
 };
 
 struct layer_slot {
@@ -58,6 +59,8 @@ static void add_flow(struct flow *to, const struct flow *f)
 	to->frees = kmt_sat_add(to->frees, f->frees);
 	to->bytes_allocated = kmt_sat_add(to->bytes_allocated, f->bytes_allocated);
 	to->bytes_freed = kmt_sat_add(to->bytes_freed, f->bytes_freed);
+	to->untraced_frees = kmt_sat_add(to->untraced_frees, f->untraced_frees);
+	to->given_up = kmt_sat_add(to->given_up, f->given_up);
 }
 
 static struct flow sub_flow(const struct flow *f, const struct flow *since)
@@ -67,6 +70,8 @@ static struct flow sub_flow(const struct flow *f, const struct flow *since)
 		.frees = kmt_sat_sub(f->frees, since->frees),
 		.bytes_allocated = kmt_sat_sub(f->bytes_allocated, since->bytes_allocated),
 		.bytes_freed = kmt_sat_sub(f->bytes_freed, since->bytes_freed),
+		.untraced_frees = kmt_sat_sub(f->untraced_frees, since->untraced_frees),
+		.given_up = kmt_sat_sub(f->given_up, since->given_up),
 	};
 }
 
@@ -166,7 +171,9 @@ static int on_alloc(void *state, const struct kmt_session *s, const struct kmt_e
 static int on_free(void *state, const struct kmt_session *s, const struct kmt_event *ev,
 		   const struct kmt_object *o)
 {
-	const struct flow f = { .frees = 1, .bytes_freed = o->bytes_alloc };
+	const struct flow f = { .frees = 1, .bytes_freed = o->bytes_alloc,
+				.untraced_frees = ev->op == KMT_OP_ALLOC,
+				.given_up = ev->op == KMT_OP_GIVE_UP };
 
 	return see(state, s, o->site, &f);
 }
@@ -176,7 +183,9 @@ static void add_counts(struct flow *to, const struct kmt_counts *c)
 	const struct flow f = { .allocs = c->allocs,
 				.frees = kmt_sat_add(c->frees, c->untraced_frees),
 				.bytes_allocated = c->bytes_alloc,
-				.bytes_freed = c->bytes_alloc_freed };
+				.bytes_freed = c->bytes_alloc_freed,
+				.untraced_frees = c->untraced_frees,
+				.given_up = c->given_up };
 
 	add_flow(to, &f);
 }
@@ -223,7 +232,8 @@ static const struct kmt_observer observer = {
 
 /* ---- the view ---- */
 
-enum { LAYER, AT, LENGTH, LIVE, OBJS, ALLOCS_S, FREES_S, ALLOCS, FREES, ALLOCATED, FREED, PEAK, BAR };
+enum { LAYER, AT, LENGTH, LIVE, OBJS, ALLOCS_S, FREES_S, ALLOCS, FREES, UNTRACED, GIVEN_UP,
+       ALLOCATED, FREED, PEAK, BAR };
 
 #define COLUMNS(hide_layer) {									\
 	[LAYER]	    = { "layer", "LAYER", KMT_UNIT_TEXT, hide_layer, false },			\
@@ -235,6 +245,8 @@ enum { LAYER, AT, LENGTH, LIVE, OBJS, ALLOCS_S, FREES_S, ALLOCS, FREES, ALLOCATE
 	[FREES_S]   = { "frees_per_s", "FREES/S", KMT_UNIT_COUNT_PER_S, KMT_SHOWN, false },	\
 	[ALLOCS]    = { "allocs", "ALLOCS", KMT_UNIT_COUNT, KMT_HIDDEN, false },		\
 	[FREES]	    = { "frees", "FREES", KMT_UNIT_COUNT, KMT_HIDDEN, false },			\
+	[UNTRACED]  = KMT_COLUMN_UNTRACED(KMT_IF_ANY),						\
+	[GIVEN_UP]  = { "given_up_rcu", "TO RCU", KMT_UNIT_COUNT, KMT_IF_ANY, false },		\
 	[ALLOCATED] = { "bytes_allocated", "GIVEN", KMT_UNIT_BYTES, KMT_HIDDEN, false },	\
 	[FREED]	    = { "bytes_freed", "FREED", KMT_UNIT_BYTES, KMT_HIDDEN, false },		\
 	[PEAK]	    = { "peak_bytes_allocated", "PEAK", KMT_UNIT_BYTES, KMT_HIDDEN, false },	\
@@ -288,6 +300,8 @@ static int add_slot(const struct part *p, size_t i, const struct layer_slot *slo
 		return 0;
 	put_rate(&row->cells[FREES_S], slot->flow.frees, length);
 	kmt_cell_int(&row->cells[FREES], kmt_cell_value(slot->flow.frees));
+	kmt_cell_int(&row->cells[UNTRACED], kmt_cell_value(slot->flow.untraced_frees));
+	kmt_cell_int(&row->cells[GIVEN_UP], kmt_cell_value(slot->flow.given_up));
 	kmt_cell_int(&row->cells[FREED], kmt_cell_value(slot->flow.bytes_freed));
 	kmt_cell_int(&row->cells[LIVE], kmt_cell_value(slot->live_bytes));
 	kmt_cell_int(&row->cells[OBJS], kmt_cell_value(slot->live_objects));

@@ -69,6 +69,11 @@ static size_t put_summary_field(const struct text *t, const struct kmt_field *f,
 	return strlen(value);
 }
 
+static bool is_left_out(const struct kmt_field *f)
+{
+	return f->quiet && (f->cell.is_null || !f->cell.i);
+}
+
 /* Two fields share a line if both are short; a long one has its own. */
 static void put_summary(const struct text *t)
 {
@@ -77,12 +82,14 @@ static void put_summary(const struct text *t)
 	bool is_right = false;
 
 	for (size_t i = 0; i < f->n; i++)
-		if (strlen(f->v[i].title) > title_width)
+		if (!is_left_out(&f->v[i]) && strlen(f->v[i].title) > title_width)
 			title_width = strlen(f->v[i].title);
 	room = half > title_width + GAP ? half - title_width - GAP : 0;
 	for (size_t i = 0; i < f->n; i++) {
 		_cleanup_buf_ struct kmt_buf value = { 0 };
 
+		if (is_left_out(&f->v[i]))
+			continue;
 		kmt_buf_puts(&value, f->v[i].alarm ? "! " : "");
 		kmt_field_print(&value, &f->v[i], t->opts->exact_bytes);
 		take_error(t, &value);

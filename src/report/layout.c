@@ -18,7 +18,7 @@
 static void add_defaults(struct kmt_layout *l, const struct kmt_report *r, bool frozen)
 {
 	for (size_t c = 0; c < r->n_columns; c++)
-		if (!r->columns[c].hidden && r->columns[c].frozen == frozen)
+		if (r->columns[c].frozen == frozen && kmt_report_shows(r, c))
 			l->v[l->n++].index = c;
 }
 

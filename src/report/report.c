@@ -239,6 +239,7 @@ int kmt_fields_copy(struct kmt_fields *f, const struct kmt_field *from, const ch
 		return err;
 	f->v[f->n - 1].cell.is_null = from->cell.is_null;
 	f->v[f->n - 1].alarm = from->alarm;
+	f->v[f->n - 1].quiet = from->quiet;
 	return 0;
 }
 
@@ -248,6 +249,16 @@ const struct kmt_field *kmt_fields_find(const struct kmt_fields *f, const char *
 		if (!strcmp(f->v[i].key, key))
 			return &f->v[i];
 	return NULL;
+}
+
+bool kmt_report_shows(const struct kmt_report *r, size_t column)
+{
+	if (r->columns[column].show != KMT_IF_ANY)
+		return r->columns[column].show == KMT_SHOWN;
+	for (size_t i = 0; i < r->n_rows; i++)
+		if (!r->rows[i].cells[column].is_null && r->rows[i].cells[column].i)
+			return true;
+	return false;
 }
 
 int kmt_report_column(const struct kmt_report *r, const char *key)

@@ -29,6 +29,13 @@ enum kmt_unit {
 	KMT_UNIT_COUNT_PER_S,
 };
 
+/* Of a column in text, unless --columns asks for it; programs always get all. */
+enum kmt_show {
+	KMT_SHOWN,
+	KMT_HIDDEN,
+	KMT_IF_ANY,		/* a number: shown where a row has one that is not 0 */
+};
+
 struct kmt_cell {
 	bool	is_null;	/* unknown: "-" in text, null in JSON, empty in CSV */
 	int64_t	i;		/* COUNT, BYTES, NS, ADDR (as uint64_t), *_PER_S */
@@ -41,7 +48,7 @@ struct kmt_column {
 	const char *key;
 	const char *title;	/* short, upper case, for text */
 	enum kmt_unit unit;
-	bool	hidden;		/* not in text unless asked for by --columns */
+	enum kmt_show show;
 	bool	frozen;		/* always a column of its own, never elided (the row's name) */
 };
 
@@ -51,6 +58,7 @@ struct kmt_field {
 	enum kmt_unit unit;
 	struct kmt_cell cell;
 	bool	alarm;		/* worth a person's attention (a loss that is not zero) */
+	bool	quiet;		/* of the summary: text leaves it out while it is 0 */
 };
 
 struct kmt_fields {
@@ -116,6 +124,9 @@ const struct kmt_field *kmt_fields_find(const struct kmt_fields *f, const char *
 
 /* Column index by key (or by title, case-insensitive), -1 if there is none. */
 int kmt_report_column(const struct kmt_report *r, const char *key);
+
+/* Is the column in text, when --columns does not say? */
+bool kmt_report_shows(const struct kmt_report *r, size_t column);
 
 /*
  * The view's shaping, in this order: filter, sort, limit, choose columns.

@@ -675,7 +675,7 @@ static void test_width(void **state)
 				int title = strlen(col->title);
 
 				frozen += col->frozen;
-				if (col->hidden)
+				if (col->show != KMT_SHOWN)
 					continue;
 				if (col->frozen)
 					width += 1 + 14;
@@ -698,7 +698,8 @@ static void test_keys(void **state)
 		"bytes_requested", "bytes_allocated", "live_objects", "live_bytes_requested",
 		"live_bytes_allocated", "peak_bytes_allocated", "waste_bytes", "cross_cpu_frees",
 		"temporary", "untraced_frees", "age_min_ns", "age_p50_ns", "age_max_ns",
-		"balance.traced_net", "balance.real_net", "balance.verdict",
+		"balance.traced_net", "balance.real_net", "balance.verdict", "awaiting_rcu",
+		"bytes_awaiting_rcu",
 	};
 	static const char *const quality[] = {
 		"source", "events", "lost_ring", "lost_sites", "lost_objects", "lost_stacks",
@@ -707,7 +708,8 @@ static void test_keys(void **state)
 	};
 	static const char *const summary[] = {
 		"events", "allocs", "frees", "live_objects", "live_bytes_requested",
-		"live_bytes_allocated", "growth_bytes_per_s", "bytes_requested", "bytes_allocated",
+		"live_bytes_allocated", "awaiting_rcu", "bytes_awaiting_rcu",
+		"growth_bytes_per_s", "bytes_requested", "bytes_allocated",
 		"waste_bytes", "waste_percent", "peak_bytes_allocated", "cross_cpu_frees",
 		"temporary", "temporary_threshold_ns", "failures", "sites",
 	};

@@ -90,7 +90,7 @@ static void is_text(const struct kmt_report *r, size_t row, const char *key, con
 
 static bool is_shown(const struct kmt_report *r, const char *key)
 {
-	return !r->columns[kmt_report_column(r, key)].hidden;
+	return kmt_report_shows(r, (size_t)kmt_report_column(r, key));
 }
 
 /* Two builds of one function are one row; the largest change comes first. */
