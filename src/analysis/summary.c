@@ -177,6 +177,7 @@ static int fill_quality(const struct kmt_quality *q, struct kmt_fields *f)
 	if (kmt_fields_text(f, "source", "source", *q->source ? q->source : NULL) ||
 	    kmt_fields_text(f, "mode", "mode", *q->mode ? q->mode : NULL) ||
 	    kmt_fields_text(f, "kernel", "kernel", *q->kernel ? q->kernel : NULL) ||
+	    (*q->functions && kmt_fields_text(f, "functions", "functions", q->functions)) ||
 	    add(f, "window_ns", "window", KMT_UNIT_NS, q->window_ns != 0, q->window_ns) ||
 	    add(f, "events", "events", COUNT, true, q->events) ||
 	    fill_losses(q, f) ||

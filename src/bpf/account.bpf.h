@@ -29,7 +29,7 @@ static __always_inline __u64 kmt_alloc_what(const struct kmt_alloc *a)
 {
 	/* before 6.0 the event does not name the cache, but has both sizes */
 	if (a->type == KMT_WIRE_CACHE)
-		return a->cache ? a->cache : a->bytes_alloc << 32 | a->bytes_req << 8 | 3;
+		return a->cache ? a->cache | a->bulk : a->bytes_alloc << 32 | a->bytes_req << 8 | 3;
 	if (a->type == KMT_WIRE_PAGE)
 		return a->bytes_alloc << 8 | a->type << 4 | (a->migratetype & 3) << 2 | 1;
 	if (a->type != KMT_WIRE_KMALLOC)
@@ -77,6 +77,16 @@ static __noinline int kmt_untraced_free(__u64 what)
 	return 0;
 }
 
+/* The wait of what was given up is over: its free was counted then. */
+static __noinline int kmt_rcu_end(__u64 what)
+{
+	void *base = kmt_base();
+
+	if (base)
+		__sync_fetch_and_add(&kmt_site_at(base, kmt_what_site(what))->cold.rcu_ended, 1);
+	return 0;
+}
+
 static __noinline int kmt_lost_object(struct kmt_site_row *row, __u64 slack)
 {
 	if (!row)
@@ -102,6 +112,10 @@ static __always_inline void kmt_track_alloc(void *base, struct kmt_cpu *c, __u32
 	if (likely(res == KMT_INSERTED))
 		return;
 	if (res == KMT_REPLACED) {
+		if (old & KMT_WHAT_RCU) {
+			kmt_rcu_end(old);
+			return;
+		}
 		count[KMT_CNT_UNTRACED_FREES]++;
 		kmt_untraced_free(old);
 	} else {
@@ -207,24 +221,10 @@ static __always_inline __u32 kmt_sizes(void *base, struct kmt_alloc *a)
 	return row;
 }
 
-/*
- * 'prog' apart from *a: it must stay a constant to the verifier. 'flags' is a
- * constant in the fast programs, so that the compiler drops what they do not
- * do, and kmt_flags in the general ones, where the verifier does. Everything
- * is inlined, so that *a lives in registers.
- */
-static __always_inline int kmt_on_alloc(void *ctx, struct kmt_alloc *a, __u32 prog,
-					__u32 ask_cache, __u32 flags)
+/* 1: it is to be counted, and whose it is stands in a->who and a->stack. */
+static __always_inline int kmt_alloc_passes(void *ctx, void *base, __u32 cpu, __u64 *count,
+					    struct kmt_alloc *a, __u32 prog, __u32 flags)
 {
-	__u32 cpu = bpf_get_smp_processor_id();
-	struct kmt_cpu *c;
-	void *base = kmt_base();
-	__u64 *count;
-
-	c = kmt_cpu_at(base, cpu);
-	if (!c)
-		return 0;
-	count = c->count[prog];
 	if (kmt_is_own()) {
 		count[KMT_CNT_OWN]++;
 		return 0;
@@ -247,9 +247,15 @@ static __always_inline int kmt_on_alloc(void *ctx, struct kmt_alloc *a, __u32 pr
 	}
 	if (flags & KMT_F_BY_TASK)
 		a->who = bpf_get_current_pid_tgid() >> 32;
+	return 1;
+}
+
+static __always_inline void kmt_alloc_take(void *base, struct kmt_cpu *c, __u32 cpu, __u64 *count,
+					   struct kmt_alloc *a, __u32 ask_cache, __u32 flags)
+{
 	if (flags & KMT_F_COUNT) {
 		if (!kmt_count_alloc(flags, base, c, cpu, count, a, ask_cache))
-			return 0;
+			return;
 	} else {
 		if (a->type == KMT_WIRE_CACHE && a->cache && !kmt_sizes(base, a))
 			count[KMT_CNT_LOST_CACHES]++;
@@ -260,8 +266,37 @@ static __always_inline int kmt_on_alloc(void *ctx, struct kmt_alloc *a, __u32 pr
 	}
 	if (flags & KMT_F_EMIT)
 		kmt_emit_alloc(flags, cpu, count, a);
+}
+
+/*
+ * 'prog' apart from *a: it must stay a constant to the verifier. 'flags' is a
+ * constant in the fast programs, so that the compiler drops what they do not
+ * do, and kmt_flags in the general ones, where the verifier does. Everything
+ * is inlined, so that *a lives in registers.
+ */
+static __always_inline int kmt_on_alloc(void *ctx, struct kmt_alloc *a, __u32 prog,
+					__u32 ask_cache, __u32 flags)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct kmt_cpu *c;
+	void *base = kmt_base();
+	__u64 *count;
+
+	c = kmt_cpu_at(base, cpu);
+	if (!c)
+		return 0;
+	count = c->count[prog];
+	if (kmt_alloc_passes(ctx, base, cpu, count, a, prog, flags))
+		kmt_alloc_take(base, c, cpu, count, a, ask_cache, flags);
 	return 0;
 }
+
+/*
+ * Freeing calls of more than one program: the program stands above the type, so
+ * that its freeing sites have rows of their own, and what it closes is closed
+ * by atomic operations.
+ */
+#define KMT_FREED_BY(type, prog)	((type) | (prog) << 8)
 
 /* One more free by this freeing site, as a row of its own in the site table. */
 static __always_inline void kmt_count_free_site(void *base, struct kmt_cpu *c, __u64 *count,
@@ -318,7 +353,7 @@ static __always_inline void kmt_close_object(void *base, struct kmt_cpu *c, __u3
 	__u64 *lifetime = kmt_lifetime_slot(base, cpu, index, age);
 	struct kmt_site_cpu *hot = kmt_hot(c, index);
 
-	if (unlikely((what >> KMT_WHAT_TYPE_SHIFT & 1) != (type & 1))) {
+	if (unlikely(type >> 8 || (what >> KMT_WHAT_TYPE_SHIFT & 1) != (type & 1))) {
 		kmt_close_other(what, lifetime, cross, temporary);
 		return;
 	}
@@ -352,6 +387,10 @@ static __always_inline int kmt_count_free(__u32 flags, void *base, struct kmt_cp
 			if ((flags & KMT_F_EMIT) && !*cache) {
 				*cache = kmt_site_at(base, kmt_what_site(what))->id.cache;
 			}
+			if (unlikely(what & KMT_WHAT_RCU)) {
+				kmt_rcu_end(what);
+				return 1;
+			}
 			kmt_close_object(base, c, cpu, type, what, born);
 		}
 	}
@@ -363,11 +402,10 @@ static __always_inline int kmt_on_free(__u32 type, __u32 prog, __u64 call_site, 
 				       __u64 cache, __u32 flags)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
-	struct kmt_cpu *c;
 	void *base = kmt_base();
+	struct kmt_cpu *c = kmt_cpu_at(base, cpu);
 	__u64 *count;
 
-	c = kmt_cpu_at(base, cpu);
 	if (!c)
 		return 0;
 	count = c->count[prog];

@@ -128,8 +128,9 @@ static __always_inline void kmt_emit_alloc(__u32 flags, __u32 cpu, __u64 *count,
 	}
 }
 
-static __always_inline void kmt_emit_free(__u32 flags, __u32 cpu, __u64 *count, __u32 type,
-					  __u64 call_site, __u64 addr, __u64 cache)
+/* 'op': KMT_REC_FREE or KMT_REC_RCU. */
+static __always_inline void kmt_emit_end(__u32 flags, __u32 cpu, __u64 *count, __u8 op, __u32 type,
+					 __u64 call_site, __u64 addr, __u64 cache)
 {
 	void *ring = bpf_map_lookup_elem(&kmt_rings, &cpu);
 
@@ -144,7 +145,7 @@ static __always_inline void kmt_emit_free(__u32 flags, __u32 cpu, __u64 *count, 
 			count[KMT_CNT_LOST_RING]++;
 			return;
 		}
-		kmt_fill_rec(&s->r, KMT_REC_FREE, type, call_site, addr, cache);
+		kmt_fill_rec(&s->r, op, type, call_site, addr, cache);
 		kmt_fill_tail(&s->tail, 0);
 		s->r.size = sizeof(*s);
 		bpf_ringbuf_submit(s, BPF_RB_NO_WAKEUP);
@@ -155,10 +156,16 @@ static __always_inline void kmt_emit_free(__u32 flags, __u32 cpu, __u64 *count, 
 			count[KMT_CNT_LOST_RING]++;
 			return;
 		}
-		kmt_fill_rec(r, KMT_REC_FREE, type, call_site, addr, cache);
+		kmt_fill_rec(r, op, type, call_site, addr, cache);
 		r->size = sizeof(*r);
 		bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 	}
+}
+
+static __always_inline void kmt_emit_free(__u32 flags, __u32 cpu, __u64 *count, __u32 type,
+					  __u64 call_site, __u64 addr, __u64 cache)
+{
+	kmt_emit_end(flags, cpu, count, KMT_REC_FREE, type, call_site, addr, cache);
 }
 
 #endif

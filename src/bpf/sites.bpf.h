@@ -28,6 +28,7 @@ struct kmt_alloc {
 	__u32 type;
 	__u32 free_type;	/* free rows: KMT_WIRE_* of the freeing call */
 	__u32 migratetype;	/* pages */
+	__u32 bulk;		/* 1: a bulk allocation, whose rows are another program's */
 };
 
 /* A sum of two products by odd constants: two pairs agree by chance only, once in 2^64. */

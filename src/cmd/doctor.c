@@ -165,6 +165,35 @@ static void functions(const struct kmt_probe *p, struct finding *f)
 		    "CONFIG_FUNCTION_TRACER=y and CONFIG_KPROBES=y and no such module";
 }
 
+static void silent(const struct kmt_probe *p, struct finding *f, enum kmt_function_id id)
+{
+	const struct kmt_function *fn = &p->function[id];
+
+	if (p->raw_tp_load || p->btf)
+		found_unknown(f, p->btf ? "BTF" : "loading programs");
+	else if (!fn->name)
+		found(f, WARN, "absent");
+	else if (fn->how == KMT_ATTACH_NONE)
+		found(f, WARN, "%s: fentry: %s, no kprobe", fn->name, strerror(-fn->err));
+	else
+		found(f, OK, "%s: %s", fn->name, kmt_attach_name(fn->how));
+}
+
+static void bulk_alloc(const struct kmt_probe *p, struct finding *f)
+{
+	silent(p, f, KMT_FUNC_ALLOC_BULK);
+}
+
+static void bulk_free(const struct kmt_probe *p, struct finding *f)
+{
+	silent(p, f, KMT_FUNC_FREE_BULK);
+}
+
+static void give_up(const struct kmt_probe *p, struct finding *f)
+{
+	silent(p, f, KMT_FUNC_GIVE_UP);
+}
+
 static void kfunc(const struct kmt_probe *p, struct finding *f)
 {
 	if (p->btf) {
@@ -246,6 +275,12 @@ static const struct check {
 	{ "function attach", functions,
 	  "bulk allocations and frees stay unseen; they show as untraced frees",
 	  "a kernel with CONFIG_FUNCTION_TRACER=y or CONFIG_KPROBES=y" },
+	{ "bulk allocation", bulk_alloc, "objects taken in bulk are seen only as frees of older ones",
+	  "see function attach" },
+	{ "bulk free", bulk_free, "objects freed in bulk stay live until their address is reused",
+	  "see function attach" },
+	{ "kfree_rcu", give_up, "what kfree_rcu() was given counts as live until its grace period",
+	  "see function attach" },
 	{ "cache of a kmalloc", kfunc, "caches of kmalloc are inferred from size and flags",
 	  "Linux 6.13 or newer" },
 	{ "cache iterator", iterator, "the kernel's own counts are read from /proc/slabinfo",

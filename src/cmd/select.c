@@ -148,7 +148,9 @@ static int parse_tracers(struct kmt_select *s)
 
 int kmt_select_one_layer(const struct kmt_select *s)
 {
-	if (!(s->tracers & (s->tracers - 1)))
+	uint32_t layers = KMT_TRACERS_OF_EVENTS(s->tracers);
+
+	if (!(layers & (layers - 1)))
 		return 0;
 	return kmt_cmd_fail(KMT_EXIT_USAGE, "--tracer: a report is about one of them, for slab "
 			    "objects lie in pages, and '%s' are several", s->tracer);
@@ -308,6 +310,7 @@ int kmt_select_open(struct kmt_select *s, struct kmt_source_opts *opts)
 	opts->ring_bytes = s->buffer_bytes;
 	opts->own = s->own;
 	opts->tracers = s->tracers;
+	opts->must_bulk = s->tracer && (s->tracers & KMT_TRACER_BIT(bulk));
 	opts->user_pages = s->user_pages;
 	opts->realtime = s->realtime;
 	if (s->from)

@@ -15,6 +15,7 @@ struct kmt_quality {
 	char	 source[24];		/* "bpf", "tracefs", "legacy", ... */
 	char	 mode[12];		/* "counted", "streamed" */
 	char	 kernel[72];		/* release of the traced kernel, "" unknown */
+	char	 functions[80];		/* by what the silent paths were seen; "" unknown */
 	uint64_t window_ns;		/* how long was looked; 0 unknown */
 	uint64_t events;		/* allocations, frees and failures seen */
 	uint64_t lost[KMT_LOSS_MAX];	/* by reason */

@@ -176,6 +176,7 @@ static void bpf_quality(struct kmt_source *src, struct kmt_quality *q)
 	snprintf(q->mode, sizeof(q->mode), b->plan.emit ? "streamed" : "counted");
 	if (!uname(&u))
 		snprintf(q->kernel, sizeof(q->kernel), "%s", u.release);
+	snprintf(q->functions, sizeof(q->functions), "%s", b->functions);
 	q->window_ns = b->start_ns ? end - b->start_ns : 0;
 	q->lost[KMT_LOSS_RING] = kmt_bpf_count(b, KMT_CNT_LOST_RING);
 	q->lost[KMT_LOSS_SITES] = kmt_bpf_count(b, KMT_CNT_LOST_SITES);

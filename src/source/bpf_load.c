@@ -21,6 +21,7 @@
 #include "base/err.h"
 #include "kmemtrace.skel.h"
 #include "kmemtrace_hash.skel.h"
+#include "source/bpf_functions.h"
 #include "source/pages.h"
 #include "symbol/frames.h"
 #include "symbol/symbols.h"
@@ -32,7 +33,8 @@ struct kmt_bpf_load {
 	struct kmemtrace_bpf *skel;
 	struct bpf_program *prog[KMT_PROG_MAX];	/* chosen, NULL = this kernel has no such event */
 	struct bpf_link *links[KMT_LINKS_MAX];
-	int n_links;
+	int n_links, n_free_links;	/* those of frees come first */
+	struct kmt_bpf_functions functions;	/* tracer bulk */
 	void *tables;
 	size_t tables_len;
 	int cgroup_fd;
@@ -255,18 +257,43 @@ static int choose_module(struct kmt_bpf *b, const struct btf *btf)
 	return bpf_map__set_autocreate(s->maps.kmt_names, wanted);
 }
 
+/* What tracer bulk does; -EOPNOTSUPP: it must be had, and cannot be. */
+static int choose_functions(struct kmt_bpf *b, const struct btf *btf)
+{
+	struct kmemtrace_bpf__rodata *r = b->load->skel->rodata;
+	struct kmt_bpf_functions *f = &b->load->functions;
+	struct kmt_function found[KMT_FUNCTIONS];
+
+	if (!(b->opts.tracers & KMT_TRACER_BIT(bulk)))
+		return 0;
+	kmt_functions_look(btf, false, found);
+	r->kmt_bulk_bool = found[KMT_FUNC_ALLOC_BULK].is_other_form;
+	r->kmt_rcu_func = found[KMT_FUNC_GIVE_UP].is_other_form;
+	/* without a table of objects what is given up would be counted twice */
+	if (!(r->kmt_flags & (KMT_F_TRACK | KMT_F_EMIT)))
+		found[KMT_FUNC_GIVE_UP].how = KMT_ATTACH_NONE;
+	return kmt_bpf_functions_choose(f, b->load->skel->obj, found, &b->opts);
+}
+
 static int choose_programs(struct kmt_bpf *b, const struct btf *btf)
 {
 	int err = b->opts.tracers & KMT_TRACER_BIT(slab) ? choose_slab(b, btf) : 0;
 
 	err = err ? err : choose_others(b, btf);
-	return err ? err : choose_module(b, btf);
+	err = err ? err : choose_module(b, btf);
+	return err ? err : choose_functions(b, btf);
 }
 
 /* Do call sites come from stacks? */
 static bool needs_frames(const struct kmt_bpf *b)
 {
-	return b->opts.tracers & ~KMT_TRACER_BIT(slab);
+	return KMT_TRACERS_OF_EVENTS(b->opts.tracers) & ~KMT_TRACER_BIT(slab);
+}
+
+/* Does a program need room of its own, besides stacks? */
+static bool needs_scratch(const struct kmt_bpf *b)
+{
+	return needs_frames(b) || kmt_bpf_functions_any(&b->load->functions);
 }
 
 /* ---- sizes, knobs ---- */
@@ -279,8 +306,10 @@ static int set_sizes(struct kmt_bpf *b)
 
 	err = bpf_map__set_value_size(s->maps.kmt_tables, p->table_bytes);
 	err = err ? err : bpf_map__set_max_entries(s->maps.kmt_scratch,
-						   p->stacks > 1 || needs_frames(b) ?
+						   p->stacks > 1 || needs_scratch(b) ?
 						   p->cpus * KMT_PROG_MAX : 1);
+	if (!b->load->functions.entry)
+		err = err ? err : bpf_map__set_max_entries(s->maps.kmt_bulk_calls, 1);
 	err = err ? err : bpf_map__set_max_entries(s->maps.kmt_rings, p->cpus);
 	/* a CPU claims one row at a time, and so does each interrupt on it */
 	if (p->hashed)
@@ -521,83 +550,6 @@ static int map_tables(struct kmt_bpf *b)
 	return 0;
 }
 
-/* Layout of a BPF ring: consumer page, producer page, then the data twice. */
-static int map_ring(struct kmt_bpf_ring *r)
-{
-	size_t page = sysconf(_SC_PAGESIZE);
-	void *p;
-
-	p = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
-	if (p == MAP_FAILED)
-		return kmt_err_errno(-errno, "cannot map a ring");
-	r->consumer = p;
-	p = mmap(NULL, page + 2 * r->size, PROT_READ, MAP_SHARED, r->fd, page);
-	if (p == MAP_FAILED)
-		return kmt_err_errno(-errno, "cannot map a ring of %llu bytes",
-				     (unsigned long long)r->size);
-	r->producer = p;
-	r->data = (const uint8_t *)p + page;
-	return 0;
-}
-
-static void unmap_rings(struct kmt_bpf *b)
-{
-	size_t page = sysconf(_SC_PAGESIZE);
-
-	for (size_t i = 0; i < b->n_rings; i++) {
-		struct kmt_bpf_ring *r = &b->rings[i];
-
-		if (r->consumer)
-			munmap(r->consumer, page);
-		if (r->producer)
-			munmap((void *)r->producer, page + 2 * r->size);
-		if (r->fd >= 0)
-			close(r->fd);
-	}
-	free(b->rings);
-	free(b->heap);
-	b->rings = NULL;
-	b->heap = NULL;
-	b->n_rings = 0;
-}
-
-/* One ring per online CPU; a CPU that comes later has none, its events count as lost. */
-static int make_ring(void *ctx, uint32_t cpu)
-{
-	struct kmt_bpf *b = ctx;
-	struct kmt_bpf_ring *r = &b->rings[b->n_rings];
-	int err;
-
-	if (cpu >= b->plan.cpus)
-		return 0;
-	r->cpu = cpu;
-	r->size = b->plan.ring_bytes;
-	r->fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "kmt_ring", 0, 0, r->size, NULL);
-	if (r->fd < 0)
-		return kmt_err_errno(r->fd, "cannot make a ring of %llu bytes",
-				     (unsigned long long)r->size);
-	b->n_rings++;
-	err = map_ring(r);
-	if (!err && bpf_map_update_elem(bpf_map__fd(b->load->skel->maps.kmt_rings), &cpu, &r->fd,
-					BPF_ANY))
-		err = kmt_err_errno(-errno, "cannot install a ring");
-	return err;
-}
-
-static int make_rings(struct kmt_bpf *b)
-{
-	int err;
-
-	if (!b->plan.ring_bytes)
-		return 0;
-	b->rings = calloc(b->plan.cpus, sizeof(*b->rings));
-	b->heap = calloc(b->plan.cpus, sizeof(struct kmt_bpf_ring *));
-	if (!b->rings || !b->heap)
-		return kmt_err_errno(-ENOMEM, "rings");
-	err = kmt_cpus_file("/sys/devices/system/cpu/online", make_ring, b);
-	return err < 0 ? err : 0;
-}
-
 static int explain_load_error(int err)
 {
 	if (err == -EPERM)
@@ -632,9 +584,41 @@ static struct kmemtrace_bpf *open_skeleton(bool hashed)
 	return NULL;
 }
 
+static int load_chosen(struct kmt_bpf *b, const struct btf *btf)
+{
+	struct kmemtrace_bpf *s = b->load->skel = open_skeleton(b->plan.hashed);
+	int err;
+
+	if (!s)
+		return explain_load_error(-errno);
+	/* it came with the protection: see bpf/guard.bpf.h */
+	b->load->needs_guard = btf__find_by_name_kind(btf, "bpf_prog_inc_misses_counter",
+						      BTF_KIND_FUNC) < 0;
+	bpf_program__set_autoload(s->progs.kmt_whoami, true);
+	bpf_program__set_autoload(s->progs.kmt_fork, b->opts.filter && b->opts.filter->follow);
+	set_gfp(b);
+	set_knobs(b);
+	set_pages(b, btf);
+	err = choose_programs(b, btf);
+	err = err ? err : set_sizes(b);
+	if (err)
+		return err;
+	err = kmemtrace_bpf__load(s);
+	return err ? explain_load_error(err) : 0;
+}
+
+/* What is attached to functions must not cost a run that can do without. */
+static int load_without_functions(struct kmt_bpf *b, const struct btf *btf)
+{
+	kmemtrace_bpf__destroy(b->load->skel);
+	*b->load = (struct kmt_bpf_load){ .cgroup_fd = -1 };
+	libbpf_said[0] = '\0';
+	b->opts.tracers &= ~KMT_TRACER_BIT(bulk);
+	return load_chosen(b, btf);
+}
+
 int kmt_bpf_load(struct kmt_bpf *b)
 {
-	struct kmemtrace_bpf *s;
 	struct btf *btf;
 	int err;
 
@@ -647,34 +631,15 @@ int kmt_bpf_load(struct kmt_bpf *b)
 	btf = btf__load_vmlinux_btf();
 	if (!btf)
 		return kmt_err(-ENOENT, "this kernel has no BTF (/sys/kernel/btf/vmlinux)");
-	b->load->skel = s = open_skeleton(b->plan.hashed);
-	if (!s) {
-		err = explain_load_error(-errno);
-		goto out;
-	}
-	/* it came with the protection: see bpf/guard.bpf.h */
-	b->load->needs_guard = btf__find_by_name_kind(btf, "bpf_prog_inc_misses_counter",
-						      BTF_KIND_FUNC) < 0;
-	bpf_program__set_autoload(s->progs.kmt_whoami, true);
-	bpf_program__set_autoload(s->progs.kmt_fork, b->opts.filter && b->opts.filter->follow);
-	set_gfp(b);
-	set_knobs(b);
-	set_pages(b, btf);
-	err = choose_programs(b, btf);
-	err = err ? err : set_sizes(b);
-	if (err)
-		goto out;
-	err = kmemtrace_bpf__load(s);
-	if (err) {
-		err = explain_load_error(err);
-		goto out;
-	}
-	err = learn_own(b);
+	err = load_chosen(b, btf);
+	if (err && kmt_bpf_functions_any(&b->load->functions) && !b->opts.must_bulk)
+		err = load_without_functions(b, btf);
+	kmt_bpf_functions_tell(&b->load->functions, b->functions);
+	err = err ? err : learn_own(b);
 	err = err ? err : push_filters(b);
 	err = err ? err : push_frames(b);
 	err = err ? err : map_tables(b);
-	err = err ? err : make_rings(b);
-out:
+	err = err ? err : kmt_bpf_rings_make(b, bpf_map__fd(b->load->skel->maps.kmt_rings));
 	btf__free(btf);
 	return err;
 }
@@ -684,7 +649,7 @@ void kmt_bpf_unload(struct kmt_bpf *b)
 	if (!b->load)
 		return;
 	kmt_bpf_detach(b);
-	unmap_rings(b);
+	kmt_bpf_rings_free(b);
 	if (b->load->tables)
 		munmap(b->load->tables, b->load->tables_len);
 	kmemtrace_bpf__destroy(b->load->skel);
@@ -694,40 +659,57 @@ void kmt_bpf_unload(struct kmt_bpf *b)
 	b->load = NULL;
 }
 
-/* Frees first: an allocation seen without its free would look like a leak. */
-int kmt_bpf_attach(struct kmt_bpf *b)
+static int attach_programs(struct kmt_bpf *b, struct bpf_program *const *p, size_t n)
 {
-	struct bpf_program **p = b->load->prog;
-	struct bpf_program *order[] = {
-		b->load->skel->progs.kmt_module_load, b->load->skel->progs.kmt_module_free,
-		b->load->skel->progs.kmt_fork, p[KMT_PROG_KFREE], p[KMT_PROG_CACHE_FREE],
-		p[KMT_PROG_PAGE_FREE], p[KMT_PROG_PERCPU_FREE], p[KMT_PROG_VMAP_FREE],
-		p[KMT_PROG_KMALLOC], p[KMT_PROG_KMALLOC_NODE], p[KMT_PROG_CACHE_ALLOC],
-		p[KMT_PROG_CACHE_ALLOC_NODE], p[KMT_PROG_PAGE_ALLOC], p[KMT_PROG_PERCPU_ALLOC],
-		p[KMT_PROG_PERCPU_FAIL], p[KMT_PROG_VMAP_ALLOC],
-	};
-
-	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+	for (size_t i = 0; i < n; i++) {
 		struct bpf_link *link;
 
-		if (!order[i] || !bpf_program__autoload(order[i]))
+		if (!p[i] || !bpf_program__autoload(p[i]))
 			continue;
-		link = bpf_program__attach(order[i]);
-		if (!link) {
-			int err = -errno;
-
-			kmt_bpf_detach(b);
-			return kmt_err_errno(err, "cannot attach to tracepoint of %s",
-					     bpf_program__name(order[i]));
-		}
+		link = bpf_program__attach(p[i]);
+		if (!link)
+			return kmt_err_errno(-errno, "cannot attach to tracepoint of %s",
+					     bpf_program__name(p[i]));
 		b->load->links[b->load->n_links++] = link;
 	}
 	return 0;
 }
 
+/* Frees first: an allocation seen without its free would look like a leak. */
+int kmt_bpf_attach(struct kmt_bpf *b)
+{
+	struct bpf_program **p = b->load->prog;
+	struct bpf_program *const frees[] = {
+		b->load->skel->progs.kmt_module_load, b->load->skel->progs.kmt_module_free,
+		b->load->skel->progs.kmt_fork, p[KMT_PROG_KFREE], p[KMT_PROG_CACHE_FREE],
+		p[KMT_PROG_PAGE_FREE], p[KMT_PROG_PERCPU_FREE], p[KMT_PROG_VMAP_FREE],
+	};
+	struct bpf_program *const allocs[] = {
+		p[KMT_PROG_KMALLOC], p[KMT_PROG_KMALLOC_NODE], p[KMT_PROG_CACHE_ALLOC],
+		p[KMT_PROG_CACHE_ALLOC_NODE], p[KMT_PROG_PAGE_ALLOC], p[KMT_PROG_PERCPU_ALLOC],
+		p[KMT_PROG_PERCPU_FAIL], p[KMT_PROG_VMAP_ALLOC],
+	};
+	struct kmt_bpf_functions *f = &b->load->functions;
+	int err = attach_programs(b, frees, sizeof(frees) / sizeof(frees[0]));
+
+	b->load->n_free_links = b->load->n_links;
+	err = err ? err : kmt_bpf_functions_attach(f, KMT_FUNC_FREE_BULK, b->opts.must_bulk);
+	err = err ? err : kmt_bpf_functions_attach(f, KMT_FUNC_GIVE_UP, b->opts.must_bulk);
+	err = err ? err : kmt_bpf_functions_attach(f, KMT_FUNC_ALLOC_BULK, b->opts.must_bulk);
+	err = err ? err : attach_programs(b, allocs, sizeof(allocs) / sizeof(allocs[0]));
+	if (err)
+		kmt_bpf_detach(b);
+	else
+		kmt_bpf_functions_tell(f, b->functions);
+	return err;
+}
+
 /* The reverse order: allocations first, so that the last allocations still find their free. */
 void kmt_bpf_detach(struct kmt_bpf *b)
 {
+	while (b->load->n_links > b->load->n_free_links)
+		bpf_link__destroy(b->load->links[--b->load->n_links]);
+	kmt_bpf_functions_detach(&b->load->functions);
 	while (b->load->n_links > 0)
 		bpf_link__destroy(b->load->links[--b->load->n_links]);
 }

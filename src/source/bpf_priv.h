@@ -82,6 +82,7 @@ struct kmt_bpf {
 	bool running;
 	uint64_t named_loads;		/* of the module that is followed: those whose names are known */
 	bool no_module_names;
+	char functions[80];		/* by what silent paths are seen: quality.h */
 	uint64_t told[KMT_LOSS_MAX];	/* losses told to the sink so far */
 };
 
@@ -107,6 +108,10 @@ int kmt_bpf_module_copy(const struct kmt_bpf *b, uint64_t load, struct kmt_modul
 int kmt_bpf_module_start(struct kmt_bpf *b);
 int kmt_bpf_module_look(struct kmt_bpf *b, struct kmt_symbols **symbols,
 			struct kmt_module_life *ret);
+
+/* bpf_rings.c: one for each online CPU, put into the map of rings */
+int kmt_bpf_rings_make(struct kmt_bpf *b, int map_fd);
+void kmt_bpf_rings_free(struct kmt_bpf *b);
 
 /* bpf_filter.c: the filter in the kernel's form; globs have fnmatch()'s meaning */
 int kmt_bpf_glob_compile(const char *text, struct kmt_glob *ret);

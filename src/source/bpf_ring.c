@@ -150,7 +150,8 @@ static void fill_event(struct kmt_bpf *b, const struct kmt_bpf_ring *r, const st
 					 kmt_bpf_cache(b, rec->cache) : NULL;
 
 	*ev = (struct kmt_event) {
-		.op = rec->op == KMT_REC_ALLOC ? KMT_OP_ALLOC : KMT_OP_FREE,
+		.op = rec->op == KMT_REC_ALLOC ? KMT_OP_ALLOC :
+		      rec->op == KMT_REC_RCU ? KMT_OP_GIVE_UP : KMT_OP_FREE,
 		.type = rec->type,
 		.has_time = true,
 		.node = -1,

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "core/sat.h"
 #include "core/snapshot.h"
 
 static const struct kmt_cpu *cpu_at(const struct kmt_bpf *b, uint32_t cpu)
@@ -94,6 +95,10 @@ static void read_counts(const struct kmt_bpf *b, uint32_t i, struct kmt_counts *
 	 */
 	slack_freed = __atomic_load_n(&cold->slack_other, __ATOMIC_ACQUIRE) +
 		      __atomic_load_n(&cold->slack_untraced, __ATOMIC_ACQUIRE);
+	c.awaiting = __atomic_load_n(&cold->rcu_ended, __ATOMIC_ACQUIRE);
+	c.given_up = __atomic_load_n(&cold->rcu_given, __ATOMIC_ACQUIRE);
+	c.awaiting = kmt_sat_sub(c.given_up, c.awaiting);
+	c.bytes_awaiting = c.awaiting * given;
 	slack_lost = __atomic_load_n(&cold->slack_lost, __ATOMIC_ACQUIRE);
 	for (uint32_t cpu = 0; cpu < b->plan.cpus; cpu++) {
 		const struct kmt_site_cpu *h = hot_at(b, cpu, i);
@@ -211,6 +216,7 @@ static bool read_object(const struct kmt_bpf *b, uint64_t key, uint64_t what, ui
 	ret->bytes_req = id->type == KMT_WIRE_CACHE ? id->bytes_req :
 			 id->bytes_alloc - (what >> KMT_WHAT_SLACK_SHIFT);
 	ret->birth_ns = ((what & KMT_WHAT_TIME_MASK) << 32 | born) << KMT_TIME_UNIT_SHIFT;
+	ret->awaiting = what & KMT_WHAT_RCU;
 	ret->cpu = what >> KMT_WHAT_CPU_SHIFT & KMT_WHAT_CPU_MASK;
 	return true;
 }

@@ -137,6 +137,7 @@ static void look_at_btf(struct kmt_probe *p)
 	p->kfunc_cache = btf__find_by_name_kind(btf, "bpf_get_kmem_cache", BTF_KIND_FUNC) > 0;
 	p->iter_cache = btf__find_by_name_kind(btf, "bpf_iter__kmem_cache", BTF_KIND_STRUCT) > 0;
 	try_fentry(p, btf);
+	kmt_functions_look(btf, true, p->function);
 	btf__free(btf);
 }
 

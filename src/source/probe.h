@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "source/functions.h"
+
 enum kmt_probe_tp {
 	KMT_PROBE_KMALLOC,
 	KMT_PROBE_KMALLOC_NODE,
@@ -39,6 +41,7 @@ struct kmt_probe {
 	int	 slabinfo;
 	int	 kallsyms;		/* -EPERM: readable, but every address is 0 */
 
+	struct kmt_function function[KMT_FUNCTIONS];	/* what the tracepoints do not show */
 	bool	 tp[KMT_PROBE_TP_MAX];	/* in the BTF; all false without BTF */
 	bool	 kfunc_cache;		/* bpf_get_kmem_cache() */
 	bool	 iter_cache;		/* iterator over struct kmem_cache */

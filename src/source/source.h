@@ -45,6 +45,7 @@ struct kmt_source_opts {
 	bool	 realtime;		/* reader at SCHED_FIFO where allowed */
 	bool	 threads;		/* others of ours work while poll() sleeps */
 	uint32_t tracers;		/* set of KMT_TRACER_BIT(); 0 = kmt_tracers_default() */
+	bool	 must_bulk;		/* no source without that tracer */
 	bool	 user_pages;		/* pages of user memory and page cache too */
 	/*
 	 * tracefs: no trace of its own, but what lies in a buffer already, that of

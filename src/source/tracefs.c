@@ -193,7 +193,8 @@ static int bind_common(struct tracefs *s)
 /* The tracers' events; each needs one of either kind. */
 static int read_tracers(struct tracefs *s)
 {
-	uint32_t missing[2] = { s->opts.tracers, s->opts.tracers };
+	const uint32_t want = KMT_TRACERS_OF_EVENTS(s->opts.tracers);
+	uint32_t missing[2] = { want, want };
 
 	for (size_t i = 0; kmt_tp_events[i]; i++) {
 		uint32_t tracer = kmt_tracers_of_event(kmt_tp_events[i]);
@@ -466,9 +467,12 @@ static int open_tracefs(struct tracefs *s)
 
 static int source_open(const struct kmt_source_opts *opts, struct kmt_source **ret)
 {
-	struct tracefs *s = calloc(1, sizeof(*s));
+	struct tracefs *s;
 	int err, n;
 
+	if (opts->must_bulk)
+		return kmt_err(-EOPNOTSUPP, "tracefs has no events of tracer 'bulk'");
+	s = calloc(1, sizeof(*s));
 	if (!s)
 		return kmt_err(-ENOMEM, "no memory for the tracefs source");
 	s->base.ops = &kmt_source_tracefs;

@@ -70,6 +70,7 @@ void kmt_text_quality(const struct kmt_quality *q, const struct kmt_facts *facts
 	put_str(out, "source", q->source);
 	put_str(out, "mode", q->mode);
 	put_str(out, "kernel", q->kernel);
+	put_str(out, "functions", *q->functions ? q->functions : NULL);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		put_u64(out, numbers[i].key, *number_at(&copy, i));
 	for (int i = 0; i < KMT_LOSS_MAX; i++)
@@ -190,6 +191,7 @@ void kmt_text_parse_quality(const char *text, size_t len, struct kmt_quality *q,
 		if (take_str(&l, "source", q->source, sizeof(q->source)) ||
 		    take_str(&l, "mode", q->mode, sizeof(q->mode)) ||
 		    take_str(&l, "kernel", q->kernel, sizeof(q->kernel)) ||
+		    take_str(&l, "functions", q->functions, sizeof(q->functions)) ||
 		    take_str(&l, "first_bad", q->first_bad, sizeof(q->first_bad)))
 			continue;
 		for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)

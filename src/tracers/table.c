@@ -40,11 +40,16 @@ static size_t find(const char *name, size_t len)
 
 int kmt_tracers_parse(const char *list, uint32_t *ret)
 {
+	static const char kprobe[] = "bulk:kprobe";
 	uint32_t set = 0;
 
 	for (const char *p = list;; p++) {
 		size_t len = strcspn(p, ","), i = find(p, len);
 
+		if (len == sizeof(kprobe) - 1 && !memcmp(p, kprobe, len)) {
+			i = KMT_TRACER_bulk;
+			set |= KMT_TRACERS_KPROBE;
+		}
 		if (i == KMT_TRACERS)
 			return kmt_err(-EINVAL, "there is no tracer '%.*s'", (int)len, p);
 		set |= 1u << i;
@@ -52,6 +57,8 @@ int kmt_tracers_parse(const char *list, uint32_t *ret)
 		if (!*p)
 			break;
 	}
+	if ((set & KMT_TRACER_BIT(bulk)) && !(set & KMT_TRACER_BIT(slab)))
+		return kmt_err(-EINVAL, "'bulk' completes 'slab': slab,%s", list);
 	*ret = set;
 	return 0;
 }

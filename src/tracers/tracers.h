@@ -17,6 +17,10 @@ enum kmt_tracer_id {
 };
 
 #define KMT_TRACER_BIT(id)	(1u << KMT_TRACER_##id)
+/* In a set: "bulk:kprobe", attach as where there is no fentry. */
+#define KMT_TRACERS_KPROBE	(1u << 31)
+/* Tracers that have events, of a set: the others follow functions. */
+#define KMT_TRACERS_OF_EVENTS(set) ((set) & ~(KMT_TRACER_BIT(bulk) | KMT_TRACERS_KPROBE))
 
 /* A family of kernel events: one .bpf.c file, one row in tracers.def. */
 struct kmt_tracer {
@@ -32,7 +36,7 @@ extern const struct kmt_tracer kmt_tracers[];	/* ends with a NULL name */
 
 /* The set that is on unless asked otherwise. */
 uint32_t kmt_tracers_default(void);
-/* "slab,page" to a set. -EINVAL names what is unknown or empty. */
+/* "slab,page" to a set. -EINVAL names what is unknown, empty or of no use alone. */
 int kmt_tracers_parse(const char *list, uint32_t *ret);
 /* The tracer whose events are of this type (enum kmt_type), as a set; 0: none. */
 uint32_t kmt_tracers_of_type(unsigned type);

@@ -21,7 +21,7 @@ static void test_parse(void **state)
 {
 	uint32_t set = 77;
 
-	assert_int_equal(kmt_tracers_default(), KMT_TRACER_BIT(slab));
+	assert_int_equal(kmt_tracers_default(), KMT_TRACER_BIT(slab) | KMT_TRACER_BIT(bulk));
 	assert_int_equal(kmt_tracers_parse("slab", &set), 0);
 	assert_int_equal(set, 1);
 	assert_int_equal(kmt_tracers_parse("vmalloc,page", &set), 0);
@@ -31,6 +31,23 @@ static void test_parse(void **state)
 	assert_int_equal(kmt_tracers_parse("", &set), -EINVAL);
 	assert_int_equal(kmt_tracers_parse("slab,", &set), -EINVAL);
 	assert_int_equal(set, KMT_TRACER_BIT(page) | KMT_TRACER_BIT(vmalloc));
+}
+
+/* It has no events of its own: it completes another tracer, and is of its layer. */
+static void test_bulk(void **state)
+{
+	uint32_t set = 0;
+
+	assert_int_equal(kmt_tracers_parse("bulk", &set), -EINVAL);
+	assert_int_equal(kmt_tracers_parse("page,bulk", &set), -EINVAL);
+	assert_int_equal(kmt_tracers_parse("bulk,slab", &set), 0);
+	assert_int_equal(set, KMT_TRACER_BIT(slab) | KMT_TRACER_BIT(bulk));
+	assert_int_equal(kmt_tracers_parse("slab,bulk:kprobe", &set), 0);
+	assert_int_equal(set, KMT_TRACER_BIT(slab) | KMT_TRACER_BIT(bulk) | KMT_TRACERS_KPROBE);
+	assert_int_equal(KMT_TRACERS_OF_EVENTS(set), KMT_TRACER_BIT(slab));
+	assert_int_equal(kmt_tracers_types(set), kmt_tracers_types(KMT_TRACER_BIT(slab)));
+	assert_int_equal(kmt_tracers_parse("slab,bulk:", &set), -EINVAL);
+	assert_int_equal(kmt_tracers_parse("slab:kprobe", &set), -EINVAL);
 }
 
 static void test_of(void **state)
@@ -152,6 +169,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parse),
+		cmocka_unit_test(test_bulk),
 		cmocka_unit_test(test_of),
 		cmocka_unit_test(test_frames),
 		cmocka_unit_test(test_caller),

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What fires no event: allocations and frees of many objects in one call, and
+ * objects that are given up to a grace period of RCU. Any of them may be other
+ * programs' objects, so their rows are written by atomic operations, or are
+ * rows of their own.
+ */
+#ifndef KMT_BPF_BULK_BPF_H
+#define KMT_BPF_BULK_BPF_H
+
+#include "bpf/account.bpf.h"
+
+#define KMT_BULK_MAX	1024	/* objects of one call; a page of kfree_rcu() holds 500 */
+
+#ifndef __bpf__
+#define KMT_NO_UNROLL
+#else
+#define KMT_NO_UNROLL _Pragma("clang loop unroll(disable)")
+#endif
+
+/*
+ * What the objects of one allocation have in common. A program does not
+ * interrupt itself and stays on its CPU, and its stack has been interned.
+ */
+static __always_inline struct kmt_alloc *kmt_bulk_common(__u32 cpu)
+{
+	__u32 slot = cpu * KMT_PROG_MAX + KMT_PROG_BULK_ALLOC;
+
+	_Static_assert(sizeof(struct kmt_alloc) <= sizeof(struct kmt_stack_scratch), "no room");
+	return bpf_map_lookup_elem(&kmt_scratch, &slot);
+}
+
+#define KMT_UNREAD	1ull	/* no address: it could not be read */
+
+/*
+ * Global functions: the verifier looks at them once each, instead of once for
+ * every turn of the loops below, where no turn may leave anything behind, for
+ * the same reason. 0 as address: nothing was had.
+ */
+__noinline int kmt_bulk_alloc_one(__u64 addr)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct kmt_alloc *common = kmt_bulk_common(cpu);
+	void *base = kmt_base();
+	struct kmt_cpu *c = kmt_cpu_at(base, cpu);
+
+	if (!c || !common)
+		return 0;
+	if (unlikely(addr == KMT_UNREAD)) {
+		c->count[KMT_PROG_BULK_ALLOC][KMT_CNT_LOST_OBJECTS]++;
+		return 0;
+	}
+	/* in place: what it finds out about the cache is the same for all of them */
+	common->addr = addr;
+	kmt_alloc_take(base, c, cpu, c->count[KMT_PROG_BULK_ALLOC], common, 0, kmt_flags);
+	return 0;
+}
+
+__noinline int kmt_bulk_free_one(__u64 addr, __u64 cache, __u64 call_site)
+{
+	__u32 type = cache ? KMT_WIRE_CACHE : KMT_WIRE_KMALLOC;
+
+	return kmt_on_free(KMT_FREED_BY(type, KMT_PROG_BULK_FREE), KMT_PROG_BULK_FREE, call_site,
+			   addr, cache, kmt_flags);
+}
+
+/* Objects that nobody looked at. */
+static __always_inline void kmt_bulk_lost(__u32 prog, __u64 n)
+{
+	struct kmt_cpu *c = kmt_cpu_at(kmt_base(), bpf_get_smp_processor_id());
+
+	if (c)
+		c->count[prog][KMT_CNT_LOST_OBJECTS] += n;
+}
+
+/* One call's objects. */
+struct kmt_bulk_walk {
+	const __u64 *p;
+	__u64 cache, call_site;
+};
+
+/*
+ * 'by_loop' is a constant: Linux commit e6f2dd0f8067 "bpf: Add bpf_loop helper"
+ * (in v5.17), whose body is verified once; where there is none, each turn is.
+ */
+#define kmt_bulk_walk(by_loop, step, w, n) do {					\
+	if (by_loop) {								\
+		bpf_loop((n) < KMT_BULK_MAX ? (n) : KMT_BULK_MAX, step, w, 0);	\
+	} else {								\
+		KMT_NO_UNROLL							\
+		for (__u32 i = 0; i < KMT_BULK_MAX; i++) {			\
+			if (i >= (n))						\
+				break;						\
+			step(i, w);						\
+		}								\
+	}									\
+} while (0)
+
+static long kmt_bulk_alloc_step(__u32 i, struct kmt_bulk_walk *w)
+{
+	__u64 addr = KMT_UNREAD;
+
+	if (bpf_probe_read_kernel(&addr, sizeof(addr), w->p + i))
+		addr = KMT_UNREAD;
+	kmt_bulk_alloc_one(addr);
+	return 0;
+}
+
+/* kmem_cache_alloc_bulk() returned 'n' objects in p[]; 0: it had none. */
+static __always_inline int kmt_on_bulk_alloc(void *ctx, struct kmt_alloc *a, const __u64 *p,
+					     __u32 n, int by_loop)
+{
+	struct kmt_bulk_walk w = { .p = p };
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct kmt_alloc *common = kmt_bulk_common(cpu);
+	void *base = kmt_base();
+	struct kmt_cpu *c = kmt_cpu_at(base, cpu);
+
+	if (!c || !common)
+		return 0;
+	a->type = KMT_WIRE_CACHE;
+	a->bulk = 1;
+	a->node = -1;
+	if (!kmt_alloc_passes(ctx, base, cpu, c->count[KMT_PROG_BULK_ALLOC], a,
+			      KMT_PROG_BULK_ALLOC, kmt_flags))
+		return 0;
+	*common = *a;
+	if (!n)
+		return kmt_bulk_alloc_one(0);
+	kmt_bulk_walk(by_loop, kmt_bulk_alloc_step, &w, n);
+	if (n > KMT_BULK_MAX)
+		kmt_bulk_lost(KMT_PROG_BULK_ALLOC, n - KMT_BULK_MAX);
+	return 0;
+}
+
+static long kmt_bulk_free_step(__u32 i, struct kmt_bulk_walk *w)
+{
+	__u64 addr = 0;
+
+	bpf_probe_read_kernel(&addr, sizeof(addr), w->p + i);
+	kmt_bulk_free_one(addr, w->cache, w->call_site);
+	return 0;
+}
+
+/* kmem_cache_free_bulk(cache or NULL, n, p) is about to free p[]. */
+static __always_inline int kmt_on_bulk_free(__u64 call_site, __u64 cache, const __u64 *p, __u64 n,
+					    int by_loop)
+{
+	struct kmt_bulk_walk w = { .p = p, .cache = cache, .call_site = call_site };
+
+	kmt_bulk_walk(by_loop, kmt_bulk_free_step, &w, n);
+	if (n > KMT_BULK_MAX)
+		kmt_bulk_lost(KMT_PROG_BULK_FREE, n - KMT_BULK_MAX);
+	return 0;
+}
+
+static __always_inline __u64 kmt_what_given_up(__u64 what, __u64 now)
+{
+	return (what & ~(__u64)KMT_WHAT_TIME_MASK) | KMT_WHAT_RCU | (now >> 32 & KMT_WHAT_TIME_MASK);
+}
+
+/*
+ * Nobody may use the object any more, but its memory is not free yet: 1 and
+ * what was known about it, with KMT_WHAT_RCU if it was given up before.
+ */
+#ifdef KMT_HASHED
+static __noinline int kmt_object_give_up(__u64 addr, __u64 now, __u64 *ret_what, __u64 *ret_born)
+{
+	struct kmt_hashed_object *was = bpf_map_lookup_elem(&kmt_objects, &addr);
+	struct kmt_hashed_object o = { .birth = (__u32)now };
+
+	if (!was || !ret_what || !ret_born)
+		return 0;
+	*ret_what = was->what;
+	*ret_born = kmt_object_born(was->what, was->birth);
+	if (was->what & KMT_WHAT_RCU)
+		return 1;
+	o.what = kmt_what_given_up(was->what, now);
+	/* as a whole, as in kmt_object_again() */
+	bpf_map_update_elem(&kmt_objects, &addr, &o, BPF_ANY);
+	return 1;
+}
+#else
+/* Mark an address as given up at 'now'; what was known about it stays, and is told. */
+static __always_inline int kmt_bucket_give_up(struct kmt_bucket *b, __u64 addr, __u64 now,
+					      __u64 *ret_what, __u64 *ret_born)
+{
+#define OP(w)									\
+	if (KMT_WAY_IS(b, w, addr)) {						\
+		__u64 what = b->what[w];					\
+										\
+		*ret_what = what;						\
+		*ret_born = kmt_object_born(what, b->birth[w]);			\
+		if (what & KMT_WHAT_RCU)					\
+			return 1;						\
+		*(volatile __u64 *)&b->addr[w] = addr | KMT_ADDR_BUSY;		\
+		barrier();							\
+		b->what[w] = kmt_what_given_up(what, now);			\
+		b->birth[w] = now;						\
+		KMT_PUBLISH(&b->addr[w], addr);					\
+		return 1;							\
+	}
+	KMT_FOR_WAYS(OP)
+#undef OP
+	return 0;
+}
+
+static __noinline int kmt_object_give_up(__u64 addr, __u64 now, __u64 *ret_what, __u64 *ret_born)
+{
+	void *base = kmt_base();
+	struct kmt_bucket *home, *b;
+
+	if (!base || !ret_what || !ret_born)
+		return 0;
+	home = kmt_bucket_home(base, addr);
+	if (!home)
+		return 0;
+	if (kmt_bucket_give_up(home, addr, now, ret_what, ret_born))
+		return 1;
+	for (__u32 n = 0; n < KMT_SPILLS && home->spilled; n++) {
+		b = kmt_bucket_spill(base, addr, n);
+		if (b && kmt_bucket_give_up(b, addr, now, ret_what, ret_born))
+			return 1;
+	}
+	return 0;
+}
+#endif
+
+#define KMT_TYPE_RCU	KMT_FREED_BY(KMT_WIRE_KMALLOC, KMT_PROG_RCU_FREE)
+
+/* The object's own row: freed for whoever counts. 1: may be written to the stream. */
+static __always_inline int kmt_close_given_up(void *base, struct kmt_cpu *c, __u32 cpu,
+					      __u64 *count, __u64 addr, __u64 *ret_cache)
+{
+	__u64 what = 0, born = 0;
+
+	if (!kmt_object_give_up(addr, kmt_now(c), &what, &born)) {
+		if (kmt_is_own()) {
+			count[KMT_CNT_OWN]++;
+			return 0;
+		}
+		count[KMT_CNT_RCU_UNKNOWN]++;
+		return !(kmt_flags & KMT_F_FILTER);
+	}
+	*ret_cache = kmt_site_at(base, kmt_what_site(what))->id.cache;
+	if (what & KMT_WHAT_RCU) {	/* again */
+		count[KMT_CNT_RCU_UNKNOWN]++;
+		return 1;
+	}
+	kmt_close_object(base, c, cpu, KMT_TYPE_RCU, what, born);
+	__sync_fetch_and_add(&kmt_site_at(base, kmt_what_site(what))->cold.rcu_given, 1);
+	return 2;
+}
+
+/* kvfree_call_rcu() was handed an object: see enum kmt_op in core/event.h. */
+static __always_inline int kmt_on_give_up(__u64 call_site, __u64 addr)
+{
+	__u32 cpu = bpf_get_smp_processor_id(), flags = kmt_flags;
+	void *base = kmt_base();
+	struct kmt_cpu *c = kmt_cpu_at(base, cpu);
+	__u64 cache = 0, *count;
+	int res = 2;
+
+	if (!c)
+		return 0;
+	count = c->count[KMT_PROG_RCU_FREE];
+	if (addr <= 16) {
+		count[KMT_CNT_NULL_FREES]++;
+		return 0;
+	}
+	if (flags & KMT_F_TRACK) {
+		res = kmt_close_given_up(base, c, cpu, count, addr, &cache);
+	} else if (kmt_is_own()) {
+		count[KMT_CNT_OWN]++;
+		return 0;
+	}
+	if (res == 2) {
+		if (flags & KMT_F_COUNT)
+			kmt_count_free_site(base, c, count, call_site, KMT_TYPE_RCU);
+		else
+			count[KMT_CNT_FREES]++;
+	}
+	if (res && (flags & KMT_F_EMIT))
+		kmt_emit_end(flags, cpu, count, KMT_REC_RCU, KMT_WIRE_KMALLOC, call_site, addr,
+			     cache);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The programs of tracer bulk: chosen, attached and told of; bpf_load.c loads them. */
+#ifndef KMT_SOURCE_BPF_FUNCTIONS_H
+#define KMT_SOURCE_BPF_FUNCTIONS_H
+
+#include "source/functions.h"
+#include "source/source.h"
+
+struct bpf_link;
+struct bpf_object;
+struct bpf_program;
+
+struct kmt_bpf_functions {
+	struct kmt_function f[KMT_FUNCTIONS];
+	struct bpf_program *prog[KMT_FUNCTIONS];
+	struct bpf_program *entry;	/* with a kretprobe: notes the arguments */
+	struct bpf_link *links[KMT_FUNCTIONS + 1];
+	int n_links;
+	bool chosen;
+};
+
+#define KMT_FUNCTIONS_TEXT 80		/* kmt_quality.functions */
+
+/* One program for each function that can be attached to. -EOPNOTSUPP: none, and it must be. */
+int kmt_bpf_functions_choose(struct kmt_bpf_functions *f, struct bpf_object *obj,
+			     const struct kmt_function found[KMT_FUNCTIONS],
+			     const struct kmt_source_opts *o);
+bool kmt_bpf_functions_any(const struct kmt_bpf_functions *f);
+/* A function that is refused is no error unless it must be attached to. */
+int kmt_bpf_functions_attach(struct kmt_bpf_functions *f, enum kmt_function_id i, bool must);
+/* The last that was attached goes first. */
+void kmt_bpf_functions_detach(struct kmt_bpf_functions *f);
+/* "fentry: alloc_bulk free_bulk kvfree_call_rcu", "kprobe: ...; not seen: ..." */
+void kmt_bpf_functions_tell(const struct kmt_bpf_functions *f, char text[KMT_FUNCTIONS_TEXT]);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The kernel's functions through which memory goes without an event, and how
+ * programs can be attached to them here: found by trying, never by version.
+ */
+#ifndef KMT_SOURCE_FUNCTIONS_H
+#define KMT_SOURCE_FUNCTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct btf;
+
+enum kmt_function_id { KMT_FUNC_ALLOC_BULK, KMT_FUNC_FREE_BULK, KMT_FUNC_GIVE_UP, KMT_FUNCTIONS };
+
+enum kmt_attach { KMT_ATTACH_NONE, KMT_ATTACH_KPROBE, KMT_ATTACH_FENTRY };
+
+struct kmt_function {
+	const char *name;	/* what this kernel calls it; NULL: it has none */
+	enum kmt_attach how;
+	int err;		/* why not by fentry; 0 if by that */
+	bool is_other_form;	/* a bool is returned; a function is given (tracers/bulk.bpf.c) */
+};
+
+/* Its name without what kernels add: "kmem_cache_alloc_bulk", ... */
+const char *kmt_function_name(enum kmt_function_id id);
+/* "fentry", "kprobe"; "" for none. */
+const char *kmt_attach_name(enum kmt_attach how);
+/*
+ * Look all of them up. 'really': also attach to each for a moment, by which a
+ * kprobe that is promised may turn out to be refused.
+ */
+void kmt_functions_look(const struct btf *btf, bool really, struct kmt_function ret[KMT_FUNCTIONS]);
+
+#endif

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What fires no slab event, seen where functions can be attached to:
+ *
+ *   kmem_cache_alloc_bulk	s gfp n p, returns how many; bool instead of int
+ *				in 7.x. Named _noprof since Linux commit
+ *				7bd230a26648 "mm/slab: enable slab allocation
+ *				tagging for kmalloc and friends" (in v6.10)
+ *   kmem_cache_free_bulk	s n p; kfree_bulk() is this with s = NULL
+ *   kvfree_call_rcu		head func: the object begins func bytes before head,
+ *				or head is NULL and func the object (up to 6.1);
+ *				later: head ptr
+ *
+ * By fentry and fexit, which cost less, where they may ask for arguments by
+ * number: Linux commit f92c1e183604 "bpf: Add get_func_[arg|ret|arg_cnt]
+ * helpers" (in v5.17), for the verifier lets no program read a 'void **' from
+ * its context. By kprobes else.
+ *
+ * Left alone: sheaves being filled, flushed and handed around
+ * (kmem_cache_prefill_sheaf() and the like), for these are no allocations and
+ * what is taken from a sheaf fires an event; kmalloc_nolock() and
+ * kfree_nolock(), silent both, of BPF's own objects; mempools and the networks'
+ * lists of packets, whose objects stay allocated. The allocator's own bulk
+ * functions (__kmem_cache_alloc_bulk() and the like) move free objects.
+ */
+#include <linux/ptrace.h>
+#include "bpf/bulk.bpf.h"
+#include <bpf/bpf_tracing.h>
+
+const volatile __u8 kmt_bulk_bool = 0;	/* kmem_cache_alloc_bulk() returns a bool */
+const volatile __u8 kmt_rcu_func = 0;	/* kvfree_call_rcu() is given a function */
+
+static __always_inline __u64 kmt_given_up(__u64 head, __u64 arg)
+{
+	return kmt_rcu_func && head ? head - arg : arg;
+}
+
+static __always_inline __u32 kmt_bulk_got(__u64 ret, __u64 n)
+{
+	if (kmt_bulk_bool)
+		return ret & 0xff ? n : 0;
+	return (__s32)ret > 0 ? (__u32)ret : 0;
+}
+
+/* ---- fentry, fexit ---- */
+
+#define KMT_CALLER_FRAMES 8
+
+/*
+ * Who called the function this program is attached to. Before it in the stack
+ * stand this program and its trampoline, then a place within its first bytes.
+ */
+static __always_inline __u64 kmt_func_caller(void *ctx)
+{
+	__u64 ip[KMT_CALLER_FRAMES] = { 0 }, func = bpf_get_func_ip(ctx);
+	long len = bpf_get_stack(ctx, ip, sizeof(ip), 0);
+
+#pragma unroll
+	for (int i = 0; i < KMT_CALLER_FRAMES - 1; i++)
+		if (len >= (i + 2) * 8 && ip[i] - func <= 32)
+			return ip[i + 1];
+	return 0;
+}
+
+static __always_inline __u64 kmt_func_arg(void *ctx, __u32 n)
+{
+	__u64 v = 0;
+
+	bpf_get_func_arg(ctx, n, &v);
+	return v;
+}
+
+SEC("?fexit/kmem_cache_alloc_bulk")
+int kmt_bulk_alloc_fexit(void *ctx)
+{
+	__u64 n = kmt_func_arg(ctx, 2), ret = 0;
+	struct kmt_alloc a = {
+		.call_site = kmt_func_caller(ctx), .cache = kmt_func_arg(ctx, 0),
+		.gfp = (__u32)kmt_func_arg(ctx, 1),
+	};
+
+	bpf_get_func_ret(ctx, &ret);
+	return n ? kmt_on_bulk_alloc(ctx, &a, (const __u64 *)kmt_func_arg(ctx, 3),
+				     kmt_bulk_got(ret, n), 1) : 0;
+}
+
+SEC("?fentry/kmem_cache_free_bulk")
+int kmt_bulk_free_fentry(void *ctx)
+{
+	return kmt_on_bulk_free(kmt_func_caller(ctx), kmt_func_arg(ctx, 0),
+				(const __u64 *)kmt_func_arg(ctx, 2), kmt_func_arg(ctx, 1), 1);
+}
+
+SEC("?fentry/kvfree_call_rcu")
+int kmt_give_up_fentry(void *ctx)
+{
+	return kmt_on_give_up(kmt_func_caller(ctx),
+			      kmt_given_up(kmt_func_arg(ctx, 0), kmt_func_arg(ctx, 1)));
+}
+
+/* ---- kprobes ---- */
+
+/* A call of kmem_cache_alloc_bulk() that has not returned. */
+struct kmt_bulk_call {
+	__u64 cache, p, n, gfp, call_site;
+};
+
+/* By the stack pointer after the return: no two calls have it at the same time. */
+struct kmt_map_bulk_calls {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u64);
+	__type(value, struct kmt_bulk_call);
+};
+
+struct kmt_map_bulk_calls kmt_bulk_calls SEC(".maps");
+
+#ifdef __TARGET_ARCH_x86
+#define KMT_SP_AFTER(regs)	(PT_REGS_SP(regs) + 8)	/* the return address is on the stack */
+#else
+#define KMT_SP_AFTER(regs)	PT_REGS_SP(regs)
+#endif
+
+static __always_inline __u64 kmt_probe_caller(struct pt_regs *ctx)
+{
+	__u64 ip = 0;
+
+	BPF_KPROBE_READ_RET_IP(ip, ctx);
+	return ip;
+}
+
+SEC("?kprobe")
+int kmt_bulk_alloc_entry(struct pt_regs *ctx)
+{
+	__u64 sp = KMT_SP_AFTER(ctx);
+	struct kmt_bulk_call call = {
+		.cache = PT_REGS_PARM1(ctx), .gfp = (__u32)PT_REGS_PARM2(ctx),
+		.n = PT_REGS_PARM3(ctx), .p = PT_REGS_PARM4(ctx),
+		.call_site = kmt_probe_caller(ctx),
+	};
+
+	if (call.n && bpf_map_update_elem(&kmt_bulk_calls, &sp, &call, BPF_ANY))
+		kmt_bulk_lost(KMT_PROG_BULK_ALLOC, call.n);
+	return 0;
+}
+
+SEC("?kretprobe")
+int kmt_bulk_alloc_kprobe(struct pt_regs *ctx)
+{
+	__u64 sp = PT_REGS_SP(ctx);
+	struct kmt_bulk_call *call = bpf_map_lookup_elem(&kmt_bulk_calls, &sp);
+	struct kmt_alloc a = { 0 };
+	__u64 p, n;
+
+	if (!call)
+		return 0;
+	a.call_site = call->call_site;
+	a.cache = call->cache;
+	a.gfp = call->gfp;
+	p = call->p;
+	n = call->n;
+	bpf_map_delete_elem(&kmt_bulk_calls, &sp);
+	return kmt_on_bulk_alloc(ctx, &a, (const __u64 *)p, kmt_bulk_got(PT_REGS_RC(ctx), n), 0);
+}
+
+SEC("?kprobe")
+int kmt_bulk_free_kprobe(struct pt_regs *ctx)
+{
+	return kmt_on_bulk_free(kmt_probe_caller(ctx), PT_REGS_PARM1(ctx),
+				(const __u64 *)PT_REGS_PARM3(ctx), PT_REGS_PARM2(ctx), 0);
+}
+
+SEC("?kprobe")
+int kmt_give_up_kprobe(struct pt_regs *ctx)
+{
+	return kmt_on_give_up(kmt_probe_caller(ctx),
+			      kmt_given_up(PT_REGS_PARM1(ctx), PT_REGS_PARM2(ctx)));
+}
