@@ -23,7 +23,7 @@ extern const struct kmt_analysis kmt_analysis_slabinfo;
 #define _cleanup_books_ _cleanup_(kmt_books_done)
 
 enum { MEMORY, OBJECTS, SIZE, TRACED, REAL, DIFFERENCE, EXPLAINED, VERDICT, OFF, REAL_BYTES, ALLOCS,
-       UNTRACED, TOLERANCE, BASELINE, TOTAL, KERNEL, ALIASES, CACHE };
+       UNTRACED, RCU, RCU_BYTES, TOLERANCE, BASELINE, TOTAL, KERNEL, ALIASES, CACHE };
 
 static const struct kmt_column columns[] = {
 	[MEMORY]     = { "memory_bytes", "MEMORY", KMT_UNIT_BYTES, KMT_SHOWN, false },
@@ -37,7 +37,9 @@ static const struct kmt_column columns[] = {
 	[OFF]	     = { "off_objects", "OFF", KMT_UNIT_COUNT, KMT_HIDDEN, false },
 	[REAL_BYTES] = { "real_net_bytes", "KERNEL NET", KMT_UNIT_BYTES, KMT_HIDDEN, false },
 	[ALLOCS]     = { "allocs", "ALLOCS", KMT_UNIT_COUNT, KMT_HIDDEN, false },
-	[UNTRACED]   = { "untraced_frees", "UNTRACED", KMT_UNIT_COUNT, KMT_HIDDEN, false },
+	[UNTRACED]   = KMT_COLUMN_UNTRACED(KMT_IF_ANY),
+	[RCU]	     = KMT_COLUMN_RCU(KMT_IF_ANY),
+	[RCU_BYTES]  = KMT_COLUMN_RCU_BYTES,
 	[TOLERANCE]  = { "balance.tolerance", "TOLERANCE", KMT_UNIT_COUNT, KMT_HIDDEN, false },
 	[BASELINE]   = { "baseline_objects", "BASELINE", KMT_UNIT_COUNT, KMT_HIDDEN, false },
 	[TOTAL]	     = { "total_objects", "TOTAL", KMT_UNIT_COUNT, KMT_HIDDEN, false },
@@ -67,6 +69,20 @@ static void fill_nets(const struct kmt_book *b, bool has_objects, struct kmt_cel
 	kmt_cell_percent(&cells[EXPLAINED], kmt_books_agreement(b->traced_net, b->real_net));
 }
 
+/* Bytes are those of the kernel's objects: a book has no sizes of its own. */
+static void fill_awaiting(const struct kmt_analysis_in *in, const struct kmt_book *b,
+			  struct kmt_cell *cells)
+{
+	const struct kmt_slab *s = b->end ? b->end : b->start;
+
+	if (!kmt_session_has_objects(in->session))
+		return;
+	kmt_cell_int(&cells[RCU], kmt_cell_value(b->awaiting));
+	if (s || !b->awaiting)
+		kmt_cell_int(&cells[RCU_BYTES],
+			     s ? clamp((unsigned __int128)b->awaiting * s->object_size) : 0);
+}
+
 static int add_row(const struct kmt_analysis_in *in, const struct kmt_book *b,
 		   struct kmt_report *r)
 {
@@ -84,6 +100,7 @@ static int add_row(const struct kmt_analysis_in *in, const struct kmt_book *b,
 	}
 	kmt_cell_int(&row->cells[ALLOCS], kmt_cell_value(b->allocs));
 	kmt_cell_int(&row->cells[UNTRACED], kmt_cell_value(b->untraced_frees));
+	fill_awaiting(in, b, row->cells);
 	fill_nets(b, kmt_session_has_objects(in->session), row->cells);
 	err = kmt_cell_text(&row->cells[VERDICT], b->text);
 	if (!err)
