@@ -49,7 +49,7 @@ static int count(void *ctx, const struct kmt_object *o)
 {
 	struct survivors *s = ctx;
 
-	if (o->birth_ns && o->birth_ns <= s->unloaded_ns) {
+	if (!o->awaiting && o->birth_ns && o->birth_ns <= s->unloaded_ns) {
 		s->objects++;
 		s->bytes = kmt_sat_add(s->bytes, o->bytes_alloc);
 	}

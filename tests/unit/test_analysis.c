@@ -38,7 +38,8 @@ static void test_empty(void **state)
 	for (size_t i = 0; kmt_analyses[i]; i++) {
 		run(&w, kmt_analyses[i]->name);
 		assert_int_equal(w.r->n_rows, 0);
-		if (w.r->n_notes)
+		/* one view says that it was not asked for */
+		if (w.r->n_notes && strcmp(kmt_analyses[i]->name, "unload"))
 			fail_msg("%s: %s", kmt_analyses[i]->name, w.r->notes[0]);
 		field_is(&w.r->summary, "events", 0);
 		assert_true(field(&w.r->summary, "growth_bytes_per_s")->cell.is_null);
