@@ -5,6 +5,7 @@
 
 #include "bpf/clock.bpf.h"
 #include "bpf/emit.bpf.h"
+#include "bpf/page_cache.bpf.h"
 #include "bpf/stacks.bpf.h"
 #ifdef KMT_HASHED
 #include "bpf/objects_hash.bpf.h"
@@ -149,6 +150,8 @@ static __always_inline struct kmt_site_row *kmt_alloc_site(void *base, const str
 			/* through the row: the verifier lets us calculate with numbers only */
 			row->id.cache = (__u64)bpf_get_kmem_cache(a->addr);
 			copy.cache = *(volatile __u64 *)&row->id.cache;
+		} else if (!ask_cache && a->addr && a->type == KMT_WIRE_KMALLOC) {
+			copy.cache = kmt_page_cache(a->addr, a->bytes_alloc);
 		}
 		kmt_site_describe(row, &copy);
 	}

@@ -25,6 +25,19 @@ struct kmem_cache {
 	const char *name;
 } __attribute__((preserve_access_index));
 
+struct page {
+	unsigned long compound_head;	/* of a tail page: the head's address + 1 */
+	struct kmem_cache *slab_cache;	/* until 5.16 */
+} __attribute__((preserve_access_index));
+
+/*
+ * The same memory as the page's, in a type of its own.
+ * Linux commit d122019bf061 "mm: Split slab into its own type" (in v5.17).
+ */
+struct slab {
+	struct kmem_cache *slab_cache;
+} __attribute__((preserve_access_index));
+
 struct task_struct {
 	int tgid;
 	int pid;

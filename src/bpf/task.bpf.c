@@ -22,11 +22,20 @@ int kmt_fork(struct bpf_raw_tracepoint_args *ctx)
 
 /*
  * Run once by hand (BPF_PROG_TEST_RUN): our process as the kernel numbers it,
- * which is not what getpid() says inside a pid namespace.
+ * which is not what getpid() says inside a pid namespace; and where its memory
+ * begins (bpf/page_cache.bpf.h).
  */
 SEC("?raw_tp")
 int kmt_whoami(void *ctx)
 {
+	__u64 linear = 0, vmemmap = 0;
+
 	kmt_own_tgid = bpf_get_current_pid_tgid() >> 32;
+	if (!kmt_at_linear || !kmt_at_vmemmap)
+		return 0;
+	bpf_probe_read_kernel(&linear, sizeof(linear), (void *)kmt_at_linear);
+	bpf_probe_read_kernel(&vmemmap, sizeof(vmemmap), (void *)kmt_at_vmemmap);
+	kmt_linear = linear;
+	kmt_vmemmap = linear ? vmemmap : 0;
 	return 0;
 }

@@ -200,8 +200,9 @@ static void kfunc(const struct kmt_probe *p, struct finding *f)
 		found_unknown(f, "BTF");
 		return;
 	}
-	found(f, p->kfunc_cache ? OK : WARN, "bpf_get_kmem_cache %s",
-	      p->kfunc_cache ? "present" : "absent");
+	found(f, p->kfunc_cache || p->page_cache ? OK : WARN, "bpf_get_kmem_cache %s",
+	      p->kfunc_cache ? "present" :
+	      p->page_cache ? "absent: the object's page is asked" : "absent");
 }
 
 static void iterator(const struct kmt_probe *p, struct finding *f)

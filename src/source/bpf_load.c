@@ -214,6 +214,19 @@ static int choose_others(struct kmt_bpf *b, const struct btf *btf)
 	return 0;
 }
 
+/* Without the kfunc the programs look at the object's page: bpf/page_cache.bpf.h. */
+static void set_memory_bases(struct kmt_bpf *b)
+{
+	struct kmemtrace_bpf__rodata *r = b->load->skel->rodata;
+	struct kmt_symbol linear, pages;
+
+	if (!kmt_symbols_by_name(b->opts.symbols, KMT_SYMBOL_LINEAR, NULL, &linear) ||
+	    !kmt_symbols_by_name(b->opts.symbols, KMT_SYMBOL_VMEMMAP, NULL, &pages))
+		return;
+	r->kmt_at_linear = linear.start;
+	r->kmt_at_vmemmap = pages.start;
+}
+
 /* Choose one program for each event of this kernel. */
 static int choose_slab(struct kmt_bpf *b, const struct btf *btf)
 {
@@ -227,6 +240,8 @@ static int choose_slab(struct kmt_bpf *b, const struct btf *btf)
 	bool has[KMT_PROG_MAX] = { 0 };
 	const char *fast = set_args(btf, r, has) ? fast_mode(r->kmt_flags) : NULL;
 
+	if (!ask)
+		set_memory_bases(b);
 	for (int i = 0; i <= KMT_PROG_CACHE_FREE; i++) {
 		char name[64];
 		int err;
@@ -401,11 +416,11 @@ static int learn_own(struct kmt_bpf *b)
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
 
 	s->bss->kmt_own_tgid = UINT32_MAX;
-	if (b->opts.own)
-		return 0;
 	if (bpf_prog_test_run_opts(bpf_program__fd(s->progs.kmt_whoami), &opts) ||
 	    s->bss->kmt_own_tgid == UINT32_MAX)
 		s->bss->kmt_own_tgid = getpid();
+	if (b->opts.own)
+		s->bss->kmt_own_tgid = UINT32_MAX;
 	return 0;
 }
 
@@ -547,6 +562,7 @@ static int map_tables(struct kmt_bpf *b)
 	b->caches = (const void *)(b->tables + p->at_caches);
 	b->stacks = (const void *)(b->tables + p->at_stacks);
 	b->objects = (const void *)(b->tables + p->at_objects);
+	b->hashed_fd = p->hashed ? bpf_map__fd(b->load->skel->maps.kmt_objects) : -1;
 	return 0;
 }
 
@@ -712,39 +728,6 @@ void kmt_bpf_detach(struct kmt_bpf *b)
 	kmt_bpf_functions_detach(&b->load->functions);
 	while (b->load->n_links > 0)
 		bpf_link__destroy(b->load->links[--b->load->n_links]);
-}
-
-#define KMT_BATCH 4096
-
-/* The keys, then the values, of one batch. */
-struct batch {
-	uint64_t key[KMT_BATCH];
-	struct kmt_hashed_object o[KMT_BATCH];
-};
-
-/* An object stays in its bucket, so none is met twice or passed over. */
-int kmt_bpf_each_hashed(const struct kmt_bpf *b,
-			int (*cb)(void *ctx, uint64_t key, const struct kmt_hashed_object *o),
-			void *ctx)
-{
-	_cleanup_free_ struct batch *v = malloc(sizeof(*v));
-	uint32_t at = 0, n;
-	bool first = true;
-	int err = 0, last;
-
-	if (!v)
-		return kmt_err_errno(-ENOMEM, "reading live objects");
-	do {
-		n = KMT_BATCH;
-		last = bpf_map_lookup_batch(bpf_map__fd(b->load->skel->maps.kmt_objects),
-					    first ? NULL : &at, &at, v->key, v->o, &n, NULL);
-		first = false;
-		if (last && last != -ENOENT)	/* ENOENT: that was the end */
-			return kmt_err_errno(last, "cannot read the live objects");
-		for (uint32_t i = 0; !err && i < n; i++)
-			err = cb(ctx, v->key[i], &v->o[i]);
-	} while (!last && !err);
-	return err;
 }
 
 uint64_t kmt_bpf_recursion_misses(const struct kmt_bpf *b)

@@ -67,6 +67,7 @@ struct kmt_bpf {
 	const struct kmt_site_row *sites;
 	const uint8_t *lifetimes;	/* plan.shard_stride bytes per shard */
 	const struct kmt_bucket *objects;
+	int hashed_fd;			/* the hash map in their place; borrowed */
 	const struct kmt_wire_cache *caches;
 	const struct kmt_stack *stacks;
 	struct kmt_bpf_ring *rings;
@@ -91,10 +92,6 @@ int kmt_bpf_load(struct kmt_bpf *b);
 void kmt_bpf_unload(struct kmt_bpf *b);
 int kmt_bpf_attach(struct kmt_bpf *b);
 void kmt_bpf_detach(struct kmt_bpf *b);
-/* Every object of the hash map, as it stands there; 0, cb's answer or a negative errno. */
-int kmt_bpf_each_hashed(const struct kmt_bpf *b,
-			int (*cb)(void *ctx, uint64_t key, const struct kmt_hashed_object *o),
-			void *ctx);
 uint64_t kmt_bpf_recursion_misses(const struct kmt_bpf *b);
 /* Before and after the tool sleeps: while it does, no event can be its own. */
 void kmt_bpf_awake(struct kmt_bpf *b, bool awake);
@@ -112,6 +109,11 @@ int kmt_bpf_module_look(struct kmt_bpf *b, struct kmt_symbols **symbols,
 /* bpf_rings.c: one for each online CPU, put into the map of rings */
 int kmt_bpf_rings_make(struct kmt_bpf *b, int map_fd);
 void kmt_bpf_rings_free(struct kmt_bpf *b);
+
+/* bpf_hashed.c: every object of the hash map; 0, cb's answer or a negative errno */
+int kmt_bpf_each_hashed(const struct kmt_bpf *b,
+			int (*cb)(void *ctx, uint64_t key, const struct kmt_hashed_object *o),
+			void *ctx);
 
 /* bpf_filter.c: the filter in the kernel's form; globs have fnmatch()'s meaning */
 int kmt_bpf_glob_compile(const char *text, struct kmt_glob *ret);

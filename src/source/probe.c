@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "source/tracefs_dir.h"
+#include "symbol/symbols.h"
 
 /* Numbers of linux/capability.h; CAP_PERFMON and CAP_BPF are not in older headers. */
 #define CAP_BIT_SYS_ADMIN 21
@@ -209,6 +210,22 @@ static void look_at_tracefs(struct kmt_probe *p)
 	kmt_tracefs_dir_close(&dir);
 }
 
+/* What bpf/page_cache.bpf.h needs: see symbol/symbols.h. */
+static bool has_memory_bases(void)
+{
+	_cleanup_fclose_ FILE *f = fopen("/proc/kallsyms", "re");
+	char line[512], name[128];
+	unsigned long long addr;
+	int found = 0;
+
+	while (f && found < 2 && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%llx %*c %127s", &addr, name) == 2 && addr)
+			found += !strcmp(name, KMT_SYMBOL_LINEAR) ||
+				 !strcmp(name, KMT_SYMBOL_VMEMMAP);
+	}
+	return found == 2;
+}
+
 static int look_at_kallsyms(void)
 {
 	_cleanup_fclose_ FILE *f = fopen("/proc/kallsyms", "re");
@@ -256,6 +273,7 @@ void kmt_probe(struct kmt_probe *ret)
 	ret->cmpxchg = kmt_probe_cmpxchg();
 	look_at_tracefs(ret);
 	ret->kallsyms = look_at_kallsyms();
+	ret->page_cache = !ret->kallsyms && has_memory_bases();
 	look_at_memory(ret);
 	ret->kprobes = !access("/sys/bus/event_source/devices/kprobe/type", F_OK);
 	libbpf_set_print(print);

@@ -44,6 +44,7 @@ struct kmt_probe {
 	struct kmt_function function[KMT_FUNCTIONS];	/* what the tracepoints do not show */
 	bool	 tp[KMT_PROBE_TP_MAX];	/* in the BTF; all false without BTF */
 	bool	 kfunc_cache;		/* bpf_get_kmem_cache() */
+	bool	 page_cache;		/* without it: the object's page can be asked */
 	bool	 iter_cache;		/* iterator over struct kmem_cache */
 	bool	 kprobes;
 	bool	 tracefs_mounted;

@@ -115,6 +115,12 @@ static bool is_border_name(const char *name)
  * "ffffffff81000000 T name" or "... t name\t[module]". NULs go behind the names.
  * 1: a symbol; 0: none that is of use; -EINVAL: no such line.
  */
+/* No functions, but asked for by name: where x86 keeps its direct mapping and its pages. */
+static bool is_memory_base(const char *name)
+{
+	return !strcmp(name, KMT_SYMBOL_LINEAR) || !strcmp(name, KMT_SYMBOL_VMEMMAP);
+}
+
 static int parse_line(char *line, const char *text, struct sym *ret)
 {
 	char *p = line;
@@ -151,7 +157,7 @@ static int parse_line(char *line, const char *text, struct sym *ret)
 		.start = addr,
 		.name = (uint32_t)(name - text),
 		.module = module && *module ? (uint32_t)(module - text) : 0,
-		.is_text = strchr("tTwW", type) && !is_border_name(name),
+		.is_text = strchr("tTwW", type) ? !is_border_name(name) : is_memory_base(name),
 	};
 	return 1;
 }

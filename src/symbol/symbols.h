@@ -32,6 +32,10 @@ int kmt_symbols_subset(const struct kmt_symbols *s, const uint64_t *addrs, size_
 		       struct kmt_symbols **ret);
 void kmt_symbols_free(struct kmt_symbols *s);
 
+/* The only variables in a table; on kernels that have them, and show data in kallsyms. */
+#define KMT_SYMBOL_LINEAR	"page_offset_base"
+#define KMT_SYMBOL_VMEMMAP	"vmemmap_base"
+
 struct kmt_symbol {
 	const char *name;	/* borrowed from the table */
 	const char *module;	/* NULL = vmlinux */

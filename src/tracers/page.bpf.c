@@ -15,7 +15,6 @@ const volatile __u32 kmt_page_flags = 0;	/* KMT_F_*: what these programs do */
 const volatile __u64 kmt_page_skip = 0;		/* gfp bits of pages that are left out */
 /* frame number = (page & mask) / size of a struct page */
 const volatile __u64 kmt_page_mask = ~0ull;
-const volatile __u32 kmt_page_struct = 64;
 
 #define KMT_PAGE_ORDER_MAX 30
 

@@ -63,6 +63,9 @@ static __always_inline int kmt_slab_alloc(struct bpf_raw_tracepoint_args *ctx,
 		.type = type,
 	};
 
+	/* one site may allocate from several caches of one size */
+	if (type == KMT_WIRE_CACHE && at->cache == KMT_ARG_NONE && a.addr)
+		a.cache = kmt_page_cache(a.addr, a.bytes_alloc);
 	KMT_GUARDED(prog, kmt_on_alloc(ctx, &a, prog, ask_cache, kmt_flags));
 	return 0;
 }

@@ -196,6 +196,9 @@ static inline long bpf_core_read(void *to, uint32_t size, const void *from)
 	return 0;
 }
 
+/* no struct slab: as until 5.16 */
+#define bpf_core_field_exists(field)	0
+
 static inline long bpf_probe_read_kernel_str(void *to, uint32_t size, const void *from)
 {
 	size_t len = strnlen(from, size - 1);

@@ -76,6 +76,36 @@ static void test_mix_is_unique(void **state)
 	free(key);
 }
 
+/* ---- the cache of an object, from its page ---- */
+
+/* Four pages of memory at the direct mapping's start; page 3 is the tail of page 2. */
+static void test_page_cache(void **state)
+{
+	struct kmem_cache small = { .size = 64 }, large = { .size = 2048 };
+	struct page pages[4] = {
+		{ .slab_cache = &small },
+		{ .slab_cache = NULL },
+		{ .slab_cache = &large },
+		{ .compound_head = (uintptr_t)&pages[2] + 1 },
+	};
+	const uint64_t linear = 0xffff888000000000;
+
+	kmt_linear = linear;
+	kmt_vmemmap = (uintptr_t)pages;
+	kmt_page_struct = sizeof(pages[0]);
+	kmt_page_shift = 12;
+	assert_int_equal(kmt_page_cache(linear + 64, 64), (uintptr_t)&small);
+	assert_int_equal(kmt_page_cache(linear + 4095, 64), (uintptr_t)&small);
+	assert_int_equal(kmt_page_cache(linear + 2 * 4096 + 2048, 2048), (uintptr_t)&large);
+	assert_int_equal(kmt_page_cache(linear + 3 * 4096 + 2048, 2048), (uintptr_t)&large);
+	/* not of that size, so the page is no slab's; before the mapping; not known where it is */
+	assert_int_equal(kmt_page_cache(linear + 3 * 4096, 4096), 0);
+	assert_int_equal(kmt_page_cache(linear - 1, 64), 0);
+	kmt_vmemmap = 0;
+	assert_int_equal(kmt_page_cache(linear + 64, 64), 0);
+	kmt_linear = 0;
+}
+
 /* ---- the site table ---- */
 
 static void test_probe_against_set(void **state)
@@ -373,6 +403,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_teardown(f, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_mix_is_unique),
+		TEST(test_page_cache),
 		TEST(test_probe_against_set),
 		TEST(test_probe_finds_room),
 		TEST(test_probe_threads),
