@@ -54,7 +54,8 @@ struct kmt_wire_site {
 	__u8  state;		/* KMT_SITE_*, written last by the claimer */
 	__u8  gfp_class;	/* KMT_GFP_*: which kmalloc family; pages: migratetype */
 	__u8  free_type;	/* free rows: KMT_WIRE_* of the freeing call */
-	__u8  pad[4];
+	__u8  is_retired;	/* by user space: the cache was destroyed */
+	__u8  pad[3];
 	char  comm[KMT_COMM_LEN];	/* task at the first event */
 	__u8  reserved[56];
 };
@@ -63,6 +64,7 @@ KMT_WIRE_ASSERT(sizeof(struct kmt_wire_site) == 128, "wire layout");
 #define KMT_SITE_NEW		0
 #define KMT_SITE_READY		1
 #define KMT_SITE_EXCLUDED	2	/* a filter rejects it: events are not counted */
+#define KMT_SITE_GONE		3	/* a cache that was destroyed; its ptr has bit 0 set */
 
 #define KMT_GFP_NORMAL		0
 #define KMT_GFP_CGROUP		1	/* kmalloc-cg-* */

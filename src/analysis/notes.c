@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/analysis.h"
 #include "analysis/books.h"
@@ -178,6 +179,39 @@ static int note_rows(const struct kmt_analysis_in *in, struct kmt_report *r)
 	return err;
 }
 
+static bool same_cache(const struct kmt_site *a, const struct kmt_site *b)
+{
+	return a->key.cache && b->key.cache && !strcmp(a->key.cache, b->key.cache);
+}
+
+/* What a cache had when it was destroyed: one sentence for each cache. */
+static int note_closed(const struct kmt_session *s, struct kmt_report *r)
+{
+	size_t n = kmt_session_n_sites(s);
+	int err = 0;
+
+	for (size_t i = 0; i < n && !err; i++) {
+		const struct kmt_site *site = kmt_session_site(s, i);
+		uint64_t closed = site->closed;
+		bool is_first = closed;
+
+		for (size_t k = 0; k < n && is_first; k++) {
+			const struct kmt_site *other = kmt_session_site(s, k);
+
+			if (k == i || !other->closed || !same_cache(site, other))
+				continue;
+			is_first = k > i;
+			closed = kmt_sat_add(closed, other->closed);
+		}
+		if (is_first)
+			err = kmt_report_note(r, "%" PRIu64 " object%s in the cache '%s' when it was "
+					      "destroyed: not counted as live any more", closed,
+					      closed == 1 ? " was" : "s were",
+					      site->key.cache ? site->key.cache : "?");
+	}
+	return err;
+}
+
 int kmt_notes_fill(const struct kmt_analysis_in *in, const struct kmt_quality *q,
 		   struct kmt_report *r)
 {
@@ -192,5 +226,7 @@ int kmt_notes_fill(const struct kmt_analysis_in *in, const struct kmt_quality *q
 		err = note_books(q, &books, kmt_is_from_boot(in), r);
 	if (!err && kmt_is_from_boot(in))
 		err = kmt_note_boot(in, &books, r);
+	if (!err)
+		err = note_closed(in->session, r);
 	return err ? err : note_rows(in, r);
 }

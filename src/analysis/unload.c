@@ -124,6 +124,15 @@ static int note_life(const struct kmt_module_life *m, struct kmt_report *r)
 			       last->unloaded_ns ? went : "");
 }
 
+/* Is there anything that a cache had when it was destroyed? */
+static bool has_closed(const struct kmt_session *s)
+{
+	for (size_t i = 0; i < kmt_session_n_sites(s); i++)
+		if (kmt_session_site(s, i)->closed)
+			return true;
+	return false;
+}
+
 static int note_survivors(const struct kmt_analysis_in *in, const struct survivors *s,
 			  struct kmt_report *r)
 {
@@ -132,7 +141,9 @@ static int note_survivors(const struct kmt_analysis_in *in, const struct survivo
 	if (!s->unloaded_ns || !kmt_session_has_objects(in->session))
 		return 0;
 	if (!s->objects)
-		return kmt_report_note(r, "nothing that its code allocated survives its unload");
+		return kmt_report_note(r, "nothing that its code allocated survives its unload%s",
+				       has_closed(in->session) ? ", but for what was in caches "
+				       "that were destroyed" : "");
 	kmt_fmt_duration(watched, kmt_sat_sub(kmt_session_now(in->session), s->unloaded_ns));
 	kmt_fmt_bytes(bytes, kmt_cell_value(s->bytes), false);
 	return kmt_report_note(r, "%" PRIu64 " object%s that its code allocated survive%s its unload, "

@@ -23,6 +23,7 @@ struct kmem_cache {
 	unsigned int size;		/* stride: object with padding and metadata */
 	unsigned int object_size;	/* what the cache's users asked for */
 	const char *name;
+	int refcount;			/* how many caches are merged in this one */
 } __attribute__((preserve_access_index));
 
 struct page {

@@ -108,6 +108,39 @@ static __noinline __u32 kmt_cache_row(__u64 cache)
 }
 
 /*
+ * kmem_cache_destroy() has begun: nobody may use the cache any more, and its
+ * address may come to be another one's. That one finds no row, and gets one of its
+ * own; user space does the same with the rows of the call sites.
+ */
+static __always_inline int kmt_cache_gone(__u64 cache)
+{
+	struct kmem_cache *s = (struct kmem_cache *)cache;
+	__u32 at = kmt_mix_row(kmt_mix(cache, 0));
+	void *base = kmt_base();
+	int refcount = 0;
+
+	if (!base || !cache)
+		return 0;
+	/* one name of several that share it: the others live on */
+	bpf_core_read(&refcount, sizeof(refcount), &s->refcount);
+	if (refcount > 1)
+		return 0;
+	for (int i = 0; i < KMT_PROBES; i++) {
+		struct kmt_wire_cache *c = kmt_cache_slot(base, (at + i) & kmt_caches_mask);
+
+		if (!c->ptr)
+			break;
+		if (c->ptr != cache)
+			continue;
+		c->state = KMT_SITE_GONE;
+		barrier();
+		c->ptr = cache | 1;
+		break;
+	}
+	return 0;
+}
+
+/*
  * The verdict is kept in the site's row for good, so the name comes from the
  * cache itself: its row may only just be filled in by another CPU.
  */

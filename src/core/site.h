@@ -74,6 +74,8 @@ struct kmt_site {
 	struct kmt_counts counts;
 	struct kmt_counts base;		/* counts at the last kmt_session_mark() */
 	uint64_t gfp;
+	/* of the untracked: they were in their cache when it was destroyed */
+	uint64_t closed;
 	uint64_t lifetimes[KMT_LIFETIMES];
 };
 

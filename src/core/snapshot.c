@@ -23,6 +23,7 @@ static void forget_counted(struct kmt_session *s)
 		if (!slot->counted)
 			continue;
 		slot->site.counts = (struct kmt_counts){ 0 };
+		slot->site.closed = 0;
 		slot->over = slot->bytes_over = 0;
 		memset(slot->site.lifetimes, 0, sizeof(slot->site.lifetimes));
 	}
@@ -72,6 +73,7 @@ static int take_site(struct kmt_session *s, const struct kmt_snap_site *snap)
 	site = &s->sites.v[row].site;
 	kmt_counts_add(&site->counts, c);
 	site->gfp |= snap->gfp;
+	site->closed = kmt_sat_add(site->closed, snap->closed);
 	for (int i = 0; i < KMT_LIFETIMES; i++)
 		site->lifetimes[i] = kmt_sat_add(site->lifetimes[i], snap->lifetimes[i]);
 	return name_index(s, snap->index, row);

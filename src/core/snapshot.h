@@ -16,6 +16,7 @@ struct kmt_snap_site {
 	struct kmt_counts counts;
 	uint64_t gfp;			/* union of the flags seen */
 	uint32_t index;			/* by which objects name this site */
+	uint64_t closed;		/* untracked since their cache was destroyed */
 	uint64_t lifetimes[KMT_LIFETIMES];
 };
 

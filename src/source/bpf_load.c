@@ -27,7 +27,7 @@
 #include "symbol/symbols.h"
 #include "tracers/tracers.h"
 
-#define KMT_LINKS_MAX 16
+#define KMT_LINKS_MAX 24
 
 struct kmt_bpf_load {
 	struct kmemtrace_bpf *skel;
@@ -290,10 +290,21 @@ static int choose_functions(struct kmt_bpf *b, const struct btf *btf)
 	return kmt_bpf_functions_choose(f, b->load->skel->obj, found, &b->opts);
 }
 
+/* Counted: a cache that is destroyed takes what is in it along. Best effort. */
+static void choose_cache(struct kmt_bpf *b, const struct btf *btf)
+{
+	bool can = btf__find_by_name_kind(btf, "kmem_cache_destroy", BTF_KIND_FUNC) >= 0 &&
+		   libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_TRACING, NULL) == 1;
+
+	bpf_program__set_autoload(b->load->skel->progs.kmt_cache_destroy,
+				  can && b->plan.track && !b->plan.emit);
+}
+
 static int choose_programs(struct kmt_bpf *b, const struct btf *btf)
 {
 	int err = b->opts.tracers & KMT_TRACER_BIT(slab) ? choose_slab(b, btf) : 0;
 
+	choose_cache(b, btf);
 	err = err ? err : choose_others(b, btf);
 	err = err ? err : choose_module(b, btf);
 	return err ? err : choose_functions(b, btf);
@@ -550,7 +561,7 @@ static int map_tables(struct kmt_bpf *b)
 	size_t page = sysconf(_SC_PAGESIZE);
 
 	b->load->tables_len = (p->table_bytes + page - 1) & ~(page - 1);
-	b->load->tables = mmap(NULL, b->load->tables_len, PROT_READ, MAP_SHARED,
+	b->load->tables = mmap(NULL, b->load->tables_len, PROT_READ | PROT_WRITE, MAP_SHARED,
 			       bpf_map__fd(b->load->skel->maps.kmt_tables), 0);
 	if (b->load->tables == MAP_FAILED) {
 		b->load->tables = NULL;
@@ -675,6 +686,16 @@ void kmt_bpf_unload(struct kmt_bpf *b)
 	b->load = NULL;
 }
 
+/* Where functions cannot be attached to, caches that were destroyed are not noticed. */
+static void attach_cache(struct kmt_bpf *b)
+{
+	struct bpf_program *p = b->load->skel->progs.kmt_cache_destroy;
+	struct bpf_link *link = bpf_program__autoload(p) ? bpf_program__attach(p) : NULL;
+
+	if (link)
+		b->load->links[b->load->n_links++] = link;
+}
+
 static int attach_programs(struct kmt_bpf *b, struct bpf_program *const *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -713,6 +734,8 @@ int kmt_bpf_attach(struct kmt_bpf *b)
 	err = err ? err : kmt_bpf_functions_attach(f, KMT_FUNC_GIVE_UP, b->opts.must_bulk);
 	err = err ? err : kmt_bpf_functions_attach(f, KMT_FUNC_ALLOC_BULK, b->opts.must_bulk);
 	err = err ? err : attach_programs(b, allocs, sizeof(allocs) / sizeof(allocs[0]));
+	if (!err)
+		attach_cache(b);
 	if (err)
 		kmt_bpf_detach(b);
 	else

@@ -135,11 +135,42 @@ static void read_counts(const struct kmt_bpf *b, uint32_t i, struct kmt_counts *
 	*ret = c;
 }
 
+static uint8_t cache_state(const struct kmt_bpf *b, const struct kmt_wire_site *id)
+{
+	return id->cache_row ? b->caches[id->cache_row - 1].state : KMT_SITE_NEW;
+}
+
+/* What was in a cache when it was destroyed is followed no longer. */
+static uint64_t close_counts(struct kmt_counts *c)
+{
+	uint64_t live = kmt_counts_live(c);
+
+	c->bytes_req_untracked += kmt_counts_live_req(c);
+	c->bytes_alloc_untracked += kmt_counts_live_alloc(c);
+	c->untracked += live;
+	return live;
+}
+
+/*
+ * A row of a cache that was destroyed: its key becomes one that no call has, so
+ * that a new cache at the old address gets rows of its own. Objects name their
+ * row by its number, which stays.
+ */
+static void retire(const struct kmt_bpf *b, uint32_t i)
+{
+	struct kmt_wire_site *id = (struct kmt_wire_site *)&b->sites[i].id;
+
+	if (cache_state(b, id) != KMT_SITE_GONE || id->is_retired)
+		return;
+	id->is_retired = 1;
+	__atomic_store_n(&id->key, id->key ^ 2, __ATOMIC_RELEASE);
+}
+
 static const char *site_cache(const struct kmt_bpf *b, const struct kmt_wire_site *id,
 			      bool *ret_inferred)
 {
 	*ret_inferred = false;
-	if (id->cache_row && b->caches[id->cache_row - 1].state == KMT_SITE_READY)
+	if (cache_state(b, id) == KMT_SITE_READY || cache_state(b, id) == KMT_SITE_GONE)
 		return b->caches[id->cache_row - 1].name;
 	if (id->type != KMT_WIRE_KMALLOC)
 		return NULL;
@@ -171,6 +202,8 @@ static void read_site(const struct kmt_bpf *b, uint32_t i, struct kmt_snap_site 
 		s->key.n_ips = st->depth <= KMT_STACK_DEPTH ? st->depth : 0;
 	}
 	read_counts(b, i, &s->counts);
+	if (b->plan.track && cache_state(b, id) == KMT_SITE_GONE)
+		s->closed = close_counts(&s->counts);
 	for (uint32_t shard = 0; b->plan.track && shard < b->plan.shards; shard++) {
 		const struct kmt_lifetimes *l =
 			(const struct kmt_lifetimes *)(b->lifetimes + shard * b->plan.shard_stride) + i;
@@ -202,7 +235,10 @@ static uint64_t address_of(const struct kmt_wire_site *id, uint64_t key)
 	return key;
 }
 
-/* What the table says of an object, in user space's terms; false: it makes no sense. */
+/*
+ * What the table says of an object, in user space's terms; false: it makes no sense, or its
+ * cache is no more.
+ */
 static bool read_object(const struct kmt_bpf *b, uint64_t key, uint64_t what, uint64_t born,
 			struct kmt_snap_object *ret)
 {
@@ -212,6 +248,8 @@ static bool read_object(const struct kmt_bpf *b, uint64_t key, uint64_t what, ui
 	if (ret->site >= b->plan.sites)
 		return false;
 	id = &b->sites[ret->site].id;
+	if (cache_state(b, id) == KMT_SITE_GONE)
+		return false;
 	ret->addr = address_of(id, key);
 	ret->bytes_req = id->type == KMT_WIRE_CACHE ? id->bytes_req :
 			 id->bytes_alloc - (what >> KMT_WHAT_SLACK_SHIFT);
@@ -296,6 +334,7 @@ int kmt_bpf_snapshot(struct kmt_bpf *b, const struct kmt_sink *sink)
 	for (uint32_t i = 0; i < b->plan.sites; i++) {
 		if (b->sites[i].id.state != KMT_SITE_READY)
 			continue;
+		retire(b, i);
 		if (b->sites[i].id.type == KMT_WIRE_FREE_SITE) {
 			if (snap.n_free_sites < n_free)
 				read_free_site(b, i, &frees[snap.n_free_sites++]);
