@@ -113,7 +113,8 @@ static int check_known(const struct kmt_source_opts *o)
 {
 	const struct kmt_filter *f = o->filter;
 
-	for (size_t g = 0; o->slabs && g < f->cache.n; g++) {
+	/* a module that is still to come may bring its caches along */
+	for (size_t g = 0; o->slabs && !f->follow_module && g < f->cache.n; g++) {
 		struct kmt_globs one = { .v = { f->cache.v[g] }, .n = 1 };
 		bool found = strpbrk(f->cache.v[g], "*?") || kmt_globs_match(&one, "kmalloc-large");
 

@@ -25,3 +25,21 @@ row() {
 	[ -n "$found" ] || die "there is no '$2' in tests/vm/$1: $(names "$1" | xargs)"
 	read -ra FIELDS <<<"$found"
 }
+
+# apt with a world of its own, for one release
+apt_of() {
+	local apt=$VM/apt/$1 tool=$2
+	shift 2
+	"$tool" -q \
+		-o Dir::Etc::sourcelist="$apt/sources.list" -o Dir::Etc::sourceparts=/dev/null \
+		-o Dir::State="$apt/state" -o Dir::State::status=/dev/null \
+		-o Dir::Cache="$apt/cache" -o Dir::Log="$apt/log" \
+		-o APT::Sandbox::User=root -o Acquire::Languages=none \
+		-o Acquire::Retries=2 "$@"
+}
+
+# depends RELEASE PACKAGE PATTERN: what it depends on, by name
+depends() {
+	apt_of "$1" apt-cache depends --no-recommends --no-suggests "$2" |
+		awk -v re="^$3" '$1 == "Depends:" && $2 ~ re { print $2 }'
+}
