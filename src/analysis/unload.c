@@ -206,7 +206,7 @@ static int run(const struct kmt_analysis_in *in, struct kmt_report **ret_report)
 	if (!old.min_age_ns)
 		old.min_age_ns = 1;
 	err = kmt_rows_run(&old, &view, ret_report);
-	if (!err && !in->module)
+	if (!err && !in->module && kmt_session_n_sites(in->session))
 		err = kmt_report_note(*ret_report, "no module was followed: see 'kmemtrace stat "
 				      "--module NAME'");
 	return err;

@@ -119,7 +119,9 @@ static void never_loaded(void **state)
 	assert_int_equal(summary(&w, "surviving_objects"), -1);
 	assert_true(has_note(&w, "module 'mymod' was never loaded"));
 	w.in.module = NULL;
+	alloc(&w, IN_MODULE, "kmalloc-64", MSG_ADDR, 40, 64, 11 * SEC);
 	run(&w, "unload");
+	assert_int_equal(w.r->n_rows, 0);
 	assert_null(kmt_fields_find(&w.r->summary, "module"));
 	assert_true(has_note(&w, "no module was followed"));
 	close_world(&w);
