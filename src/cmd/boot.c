@@ -142,33 +142,35 @@ static void present(const struct findings *f, struct kmt_buf *out)
 /* ---- as text ---- */
 
 /* A list of events is one long word: it is broken at its commas, to be seen on 80 columns. */
-static void print_options(const char *line)
+static void print_broken(const char *text, size_t indent)
 {
-	size_t col = 2;
+	size_t col = indent;
 
-	printf("\n  ");
-	while (*line) {
-		size_t len = strcspn(line, " ,");
+	printf("%*s", (int)indent, "");
+	while (*text) {
+		size_t len = strcspn(text, " ,");
 
-		len += line[len] == ',';
-		if (col + len > WIDTH && col > 2) {
-			printf("\n  ");
-			col = 2;
+		len += text[len] == ',';
+		if (col + len > WIDTH && col > indent) {
+			printf("\n%*s", (int)indent, "");
+			col = indent;
 		}
-		printf("%.*s", (int)len, line);
+		printf("%.*s", (int)len, text);
 		col += len;
-		line += len;
-		if (*line != ' ')
+		text += len;
+		if (*text != ' ')
 			continue;
-		line++;
+		text++;
 		/* the next word, at least up to its first comma, or a line of its own */
-		if (col + 1 + strcspn(line, " ,") < WIDTH)
+		if (col + 2 + strcspn(text, " ,") < WIDTH) {
 			putchar(' ');
-		else
-			printf("\n  ");
-		col = col + 1 + strcspn(line, " ,") < WIDTH ? col + 1 : 2;
+			col++;
+		} else {
+			printf("\n%*s", (int)indent, "");
+			col = indent;
+		}
 	}
-	printf("\n\n");
+	putchar('\n');
 }
 
 static void print_wrapped(const char *text)
@@ -208,13 +210,15 @@ static void print_text(const struct findings *f, const char *now)
 {
 	print_wrapped("Boot with these options on the kernel's command line, in one line (--line prints "
 		      "it; on Debian: GRUB_CMDLINE_LINUX in /etc/default/grub, then update-grub):");
-	print_options(kmt_buf_str(&f->options));
+	putchar('\n');
+	print_broken(kmt_buf_str(&f->options), 2);
+	putchar('\n');
 	print_costs(f);
 	printf("\nAfterwards, as root:\n\n"
 	       "  kmemtrace record --from-boot -o boot.kmt   the buffer into a recording\n"
 	       "  kmemtrace report boot.kmt                  what took memory during boot\n"
 	       "  kmemtrace report boot.kmt slabinfo         set against the kernel's own counts\n\n");
-	print_wrapped(now);
+	print_broken(now, 0);
 }
 
 /* ---- as a report ---- */
