@@ -56,7 +56,8 @@ measured() {
 	) >"$OUT" 2>"$ERR" || fail "$(cat "$ERR")"
 	jq --arg before "$(cat "$D/before")" --arg after "$(cat "$D/after")" --argjson least "$LEAST" \
 		-f "$VM/books.jq" "$OUT" >"$D/books"
-	[ "$(jq length "$D/books")" -gt 0 ] || fail "no cache has $LEAST allocations: $(cat "$ERR")"
+	[ "$(jq length "$D/books")" -gt 0 ] ||
+		fail "no cache in slabinfo has $LEAST allocations: $(jq -c '[.rows[] | [.cache, .aliases, .allocs]] | .[:8]' "$OUT")"
 }
 
 # say WORKLOAD: how many balance, and the books of each, for the host to keep

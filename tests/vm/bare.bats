@@ -90,13 +90,13 @@ status_of() {
 
 @test "filters by name are refused in one line where there are no names" {
 	refused stat --filter site=load_msg --for 100ms
-	grep -q kallsyms "$ERR"
+	grep -q kallsyms "$ERR" || fail "no word on kallsyms: $(cat "$ERR")"
 	refused stat --filter module=ext4 --for 100ms
 }
 
 @test "a cgroup of version 1 is refused in one line" {
 	refused stat --filter cgroup=/tmp/cgroup1 --for 100ms
-	grep -qi cgroup "$ERR"
+	grep -qi cgroup "$ERR" || fail "no word on cgroups: $(cat "$ERR")"
 	shown /sys/kernel/btf
 	refused stat --filter cgroup=/tmp/cgroup1 --for 100ms
 }

@@ -10,14 +10,15 @@
 #	balanced	as the test sees it
 #	said	kmemtrace's verdict
 #	wrong	why the verdict is wrong, null if it is not. Between the
-#		tolerance and 2 % either verdict is right.
+#		tolerance and 2 % either verdict is right. "Not comparable" is right
+#		where events were lost, or where the kernel does not name the cache.
 
 def table:
 	[split("\n")[] | [splits(" +")] | select(length > 5 and (.[1] | test("^[0-9]+$"))) |
 	 { key: .[0], value: { active: (.[1] | tonumber), per_slab: (.[4] | tonumber) } }] | from_entries;
 
 def abs: if . < 0 then -. else . end;
-def names: [.cache] + ((.aliases // []) | if type == "string" then split(",") else . end);
+def names: [.cache | sub(" \\(inferred\\)$"; "")] + ((.aliases // []) | if type == "string" then split(",") else . end);
 
 ($before | table) as $b | ($after | table) as $a |
 .quality as $q |
@@ -32,7 +33,8 @@ def names: [.cache] + ((.aliases // []) | if type == "string" then split(",") el
 	  tolerance: $tolerance, allowed: ([$tolerance, .allocs / 50 | floor] | max),
 	  said: .balance.verdict, said_real: .balance.real_net } |
 	.balanced = (($off | abs) <= .allowed) |
-	.wrong = if (.said | startswith("not comparable")) then
+	.wrong = if .said == "not comparable (cache inferred)" then null
+		elif (.said | startswith("not comparable")) then
 			if (.said | test("lost")) and ($q.lost_total + $q.recursion_misses > 0) then null
 			elif .balanced then "marked although it balances" else null end
 		elif .said == "balanced" and (.balanced | not) then "not marked although it is off"
