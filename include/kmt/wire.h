@@ -127,8 +127,10 @@ struct kmt_wire_cache {
 	__u8  state;		/* KMT_SITE_* */
 	__u8  pad[7];
 	char  name[KMT_CACHE_NAME_LEN];
+	__u64 older_frees;	/* of objects that were not tracked; atomic */
+	__u64 own_allocs;	/* left out, and not tracked; atomic */
 };
-KMT_WIRE_ASSERT(sizeof(struct kmt_wire_cache) == 80, "wire layout");
+KMT_WIRE_ASSERT(sizeof(struct kmt_wire_cache) == 96, "wire layout");
 
 /* ---- live objects ----------------------------------------------------- */
 
@@ -223,6 +225,7 @@ enum kmt_wire_counter {
 	KMT_CNT_RCU_UNKNOWN,		/* given up to RCU, but not in the table */
 	KMT_CNT_RUNNING,		/* 1 while the program runs: bpf/guard.bpf.h */
 	KMT_CNT_RECURSION,		/* events it skipped because it was running */
+	KMT_CNT_FREES_NO_CACHE,		/* of those and our own, whose cache is unknown */
 	KMT_CNT_MAX = 24
 };
 

@@ -105,6 +105,40 @@ static int gather(const struct kmt_analysis_in *in, struct kmt_books *b, struct 
 	return 0;
 }
 
+/* They have no rows, but their caches have books. */
+static int gather_older(const struct kmt_analysis_in *in, struct kmt_books *b,
+			struct kmt_index *ix)
+{
+	bool since_mark = in->interval_ns != 0;
+	struct kmt_snap_older o;
+
+	for (size_t i = 0; kmt_session_older_at(in->session, i, since_mark, &o); i++) {
+		size_t at;
+		int err;
+
+		if (!o.cache)
+			b->older_unknown = o.frees;
+		if (!o.cache || (!o.frees && !o.own_allocs))
+			continue;
+		err = find_book(in, b, ix, o.cache, &at);
+		if (err)
+			return err;
+		b->v[at].older_frees = kmt_sat_add(b->v[at].older_frees, o.frees);
+		b->v[at].own_allocs = kmt_sat_add(b->v[at].own_allocs, o.own_allocs);
+	}
+	return 0;
+}
+
+static size_t how_many(const struct kmt_analysis_in *in)
+{
+	struct kmt_snap_older o;
+	size_t n = 0;
+
+	while (kmt_session_older_at(in->session, n, false, &o))
+		n++;
+	return n + kmt_session_n_sites(in->session);
+}
+
 static bool ends_with(const char *s, const char *end)
 {
 	size_t n = strlen(s), m = strlen(end);
@@ -152,8 +186,6 @@ static const char *obstacle(const struct kmt_analysis_in *in, const struct kmt_q
 		return "not in slabinfo";
 	if (book->inferred && is_shared_size(in->slabs_end, book))
 		return "cache inferred";
-	if (book->untracked)
-		return "object table full";
 	return NULL;
 }
 
@@ -212,16 +244,34 @@ static void weigh(struct kmt_book *book)
  * Events that are missing may be any cache's, and each is one object at most.
  * Books that balance do so whatever is missing: the kernel's number does not
  * depend on it. A difference may be what is missing up to as many objects, and
- * then says nothing; beyond that the books are off all the same.
+ * then says nothing; beyond that the books are off all the same. The same goes for
+ * frees of older objects of an unknown cache, which only make the trace's number
+ * too high.
  */
-static void judge(const struct kmt_analysis_in *in, const struct kmt_quality *q,
-		  struct kmt_book *book)
+static const char *explanation(const struct kmt_quality *q, const struct kmt_book *book,
+			       uint64_t older_unknown)
 {
-	uint64_t gone = kmt_sat_add(book->frees, book->untraced_frees);
-	uint64_t lost = kmt_books_lost(q);
+	uint64_t lost = kmt_sat_add(book->tolerance, kmt_books_lost(q));
+
+	if (book->off <= book->tolerance)
+		return NULL;
+	if (book->untracked)
+		return "object table full";
+	if (q->lost_unknown || book->off <= lost)
+		return "events were lost";
+	if (book->traced_net > book->real_net && book->off <= kmt_sat_add(lost, older_unknown))
+		return "older objects were freed";
+	return NULL;
+}
+
+static void judge(const struct kmt_analysis_in *in, const struct kmt_quality *q,
+		  uint64_t older_unknown, struct kmt_book *book)
+{
+	uint64_t gone = kmt_sat_add(kmt_sat_add(book->frees, book->untraced_frees),
+				    book->older_frees);
 	const char *why;
 
-	book->traced_net = difference(book->allocs, gone);
+	book->traced_net = difference(kmt_sat_add(book->allocs, book->own_allocs), gone);
 	/* a cache that is not in one of the two tables has no objects then */
 	book->has_real = in->slabs_start && in->slabs_end && (book->start || book->end);
 	if (book->has_real)
@@ -229,9 +279,7 @@ static void judge(const struct kmt_analysis_in *in, const struct kmt_quality *q,
 					    book->start ? book->start->active_objs : 0);
 	weigh(book);
 	why = obstacle(in, q, book);
-	if (!why && book->off > book->tolerance &&
-	    (q->lost_unknown || book->off <= kmt_sat_add(book->tolerance, lost)))
-		why = "events were lost";
+	why = why ? why : explanation(q, book, older_unknown);
 	if (why) {
 		snprintf(book->text, sizeof(book->text), "not comparable (%s)", why);
 		return;
@@ -261,7 +309,7 @@ double kmt_books_agreement(int64_t traced, int64_t real)
 int kmt_books_make(const struct kmt_analysis_in *in, struct kmt_books *ret)
 {
 	size_t n = kmt_session_n_sites(in->session);
-	struct kmt_books b = { .v = calloc(n + 1, sizeof(*b.v)),
+	struct kmt_books b = { .v = calloc(how_many(in) + 1, sizeof(*b.v)),
 			       .of = calloc(n + 1, sizeof(*b.of)) };
 	struct kmt_index ix = { 0 };
 	struct kmt_quality q;
@@ -271,6 +319,8 @@ int kmt_books_make(const struct kmt_analysis_in *in, struct kmt_books *ret)
 		err = kmt_err(-ENOMEM, "out of memory");
 	else
 		err = gather(in, &b, &ix);
+	if (!err)
+		err = gather_older(in, &b, &ix);
 	kmt_index_done(&ix);
 	if (err) {
 		kmt_books_done(&b);
@@ -278,7 +328,7 @@ int kmt_books_make(const struct kmt_analysis_in *in, struct kmt_books *ret)
 	}
 	kmt_session_quality(in->session, &q);
 	for (size_t i = 0; i < b.n; i++)
-		judge(in, &q, &b.v[i]);
+		judge(in, &q, b.older_unknown, &b.v[i]);
 	*ret = b;
 	return 0;
 }
@@ -304,6 +354,7 @@ static const struct cell_key {
 	{ "baseline_objects", false, true },
 	{ "total_objects", true, true },
 	{ "kernel_objects", false, true },
+	{ "older_frees", true, false },
 };
 
 static const struct cell_key *cell_key(const char *key)
@@ -339,6 +390,8 @@ void kmt_book_cell(const struct kmt_book *b, const char *key, bool has_objects,
 		v = active(b->start);
 	else if (!strcmp(key, "total_objects"))
 		v = (__int128)active(b->start) + b->traced_net;
+	else if (!strcmp(key, "older_frees"))
+		v = b->older_frees;
 	else
 		v = active(b->end);
 	kmt_cell_int(cell, clamp(v));
@@ -351,5 +404,5 @@ void kmt_books_silent(const struct kmt_analysis_in *in, const char *cache, struc
 	kmt_session_quality(in->session, &q);
 	*ret = (struct kmt_book){ .cache = cache, .start = slab_of(in->slabs_start, cache),
 				  .end = slab_of(in->slabs_end, cache) };
-	judge(in, &q, ret);
+	judge(in, &q, 0, ret);
 }

@@ -3,7 +3,8 @@
  * Inside analysis/ only: do the traced events of a cache explain what the
  * kernel itself says of it?
  *
- *   traced_net = allocations - frees - untraced frees     (events)
+ *   traced_net = allocations - frees - untraced frees
+ *		  - frees of older objects, and what is the tracer's own
  *   real_net   = active objects, end - start              (/proc/slabinfo)
  *
  * The kernel's count is right within bounds that it tells (symbol/slabs.h), and
@@ -33,6 +34,7 @@ struct kmt_book {
 	const struct kmt_slab *start, *end;	/* NULL: not there */
 	bool	 inferred;	/* some of its rows only guess that they belong here */
 	uint64_t allocs, frees, untraced_frees, untracked;
+	uint64_t older_frees, own_allocs;	/* see struct kmt_snap_older */
 	uint64_t awaiting, awaiting_before;	/* RCU, at the end and at the beginning */
 	int64_t	 traced_net, real_net;
 	uint64_t off;		/* how far they are apart */
@@ -46,6 +48,7 @@ struct kmt_book {
 struct kmt_books {
 	struct kmt_book *v;
 	size_t	 n;
+	uint64_t older_unknown;	/* frees of older objects of nobody knows which cache */
 	uint32_t *of;		/* session row -> book */
 };
 

@@ -63,6 +63,7 @@
 	{ "balance.real_net", "REAL NET", KMT_UNIT_COUNT, KMT_HIDDEN, false },			\
 	{ "balance.difference", "DIFF", KMT_UNIT_COUNT, KMT_HIDDEN, false },			\
 	{ "balance.tolerance", "TOLERANCE", KMT_UNIT_COUNT, KMT_HIDDEN, false },		\
+	{ "older_frees", "OLDER", KMT_UNIT_COUNT, KMT_HIDDEN, false },				\
 	{ "baseline_objects", "BASELINE", KMT_UNIT_COUNT, KMT_HIDDEN, false },			\
 	{ "total_objects", "TOTAL", KMT_UNIT_COUNT, KMT_HIDDEN, false },			\
 	{ "kernel_objects", "KERNEL", KMT_UNIT_COUNT, KMT_HIDDEN, false },			\

@@ -126,7 +126,8 @@ static int list_books(const struct kmt_books *books, bool (*is)(const struct kmt
 	return out->error ? kmt_err(out->error, "out of memory") : 0;
 }
 
-static int note_books(const struct kmt_quality *q, const struct kmt_books *books,
+/* in_books: frees of older objects are in the books of their caches. */
+static int note_books(const struct kmt_quality *q, const struct kmt_books *books, bool in_books,
 		      bool from_boot, struct kmt_report *r)
 {
 	_cleanup_buf_ struct kmt_buf untraced = { 0 }, off = { 0 };
@@ -146,10 +147,14 @@ static int note_books(const struct kmt_quality *q, const struct kmt_books *books
 	err = kmt_report_note(r, "the books of %zu cache%s do not balance with slabinfo, so live "
 			      "counts there prove nothing: %s", n, n > 1 ? "s" : "",
 			      kmt_buf_str(&off));
-	if (!err && q->frees_before_start)
+	if (!err && q->frees_before_start && !in_books)
 		err = kmt_report_note(r, "%" PRIu64 " frees were of objects older than the trace: "
 				      "where these lay, slabinfo falls and the trace does not",
 				      q->frees_before_start);
+	else if (!err && books->older_unknown)
+		err = kmt_report_note(r, "%" PRIu64 " frees were of older objects of an unknown "
+				      "cache: where these lay, slabinfo falls and the trace does not",
+				      books->older_unknown);
 	return err;
 }
 
@@ -223,7 +228,8 @@ int kmt_notes_fill(const struct kmt_analysis_in *in, const struct kmt_quality *q
 	if (!err)
 		err = note_input(q, r);
 	if (!err)
-		err = note_books(q, &books, kmt_is_from_boot(in), r);
+		err = note_books(q, &books, kmt_session_has_older(in->session),
+				 kmt_is_from_boot(in), r);
 	if (!err && kmt_is_from_boot(in))
 		err = kmt_note_boot(in, &books, r);
 	if (!err)

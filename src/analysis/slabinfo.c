@@ -23,7 +23,7 @@ extern const struct kmt_analysis kmt_analysis_slabinfo;
 #define _cleanup_books_ _cleanup_(kmt_books_done)
 
 enum { MEMORY, OBJECTS, SIZE, TRACED, REAL, DIFFERENCE, EXPLAINED, VERDICT, OFF, REAL_BYTES, ALLOCS,
-       UNTRACED, RCU, RCU_BYTES, TOLERANCE, BASELINE, TOTAL, KERNEL, ALIASES, CACHE };
+       UNTRACED, RCU, RCU_BYTES, TOLERANCE, OLDER, BASELINE, TOTAL, KERNEL, ALIASES, CACHE };
 
 static const struct kmt_column columns[] = {
 	[MEMORY]     = { "memory_bytes", "MEMORY", KMT_UNIT_BYTES, KMT_SHOWN, false },
@@ -41,6 +41,7 @@ static const struct kmt_column columns[] = {
 	[RCU]	     = KMT_COLUMN_RCU(KMT_IF_ANY),
 	[RCU_BYTES]  = KMT_COLUMN_RCU_BYTES,
 	[TOLERANCE]  = { "balance.tolerance", "TOLERANCE", KMT_UNIT_COUNT, KMT_HIDDEN, false },
+	[OLDER]	     = { "older_frees", "OLDER", KMT_UNIT_COUNT, KMT_HIDDEN, false },
 	[BASELINE]   = { "baseline_objects", "BASELINE", KMT_UNIT_COUNT, KMT_HIDDEN, false },
 	[TOTAL]	     = { "total_objects", "TOTAL", KMT_UNIT_COUNT, KMT_HIDDEN, false },
 	[KERNEL]     = { "kernel_objects", "AT END", KMT_UNIT_COUNT, KMT_HIDDEN, false },

@@ -38,6 +38,46 @@ static __always_inline __u64 kmt_alloc_what(const struct kmt_alloc *a)
 	return a->bytes_alloc << 8 | kmt_gfp_family(a->gfp) << 2 | 1;
 }
 
+/*
+ * An object that is not in the table: older than the trace, as a rule, or our
+ * own. Its cache's count in the kernel changes all the same. Several programs
+ * write here.
+ */
+static __noinline int kmt_count_untracked(__u64 cache, __u32 is_free)
+{
+	__u32 row = kmt_cache_row(cache);
+	void *base = kmt_base();
+	struct kmt_wire_cache *w;
+
+	if (!base || !row)
+		return 0;
+	w = kmt_cache_slot(base, row - 1);
+	__sync_fetch_and_add(is_free ? &w->older_frees : &w->own_allocs, 1);
+	return 0;
+}
+
+/* A pointer of the kernel's is read as memory: the verifier lets us calculate with numbers only. */
+static __always_inline __u64 kmt_ask_cache(__u64 addr)
+{
+	struct kmem_cache *s = bpf_get_kmem_cache(addr);
+	__u64 cache = 0;
+
+	if (s)
+		bpf_probe_read_kernel(&cache, sizeof(cache), &s);
+	return cache;
+}
+
+static __always_inline void kmt_own_alloc(__u64 *count, const struct kmt_alloc *a, __u32 ask_cache)
+{
+	__u64 cache = a->cache;
+
+	count[KMT_CNT_OWN]++;
+	if (ask_cache && a->addr)
+		cache = kmt_ask_cache(a->addr);
+	if (cache && a->addr)
+		kmt_count_untracked(cache, 0);
+}
+
 static __always_inline __u32 kmt_log2(__u64 v)
 {
 	__u32 n = 0;
@@ -226,10 +266,14 @@ static __always_inline __u32 kmt_sizes(void *base, struct kmt_alloc *a)
 
 /* 1: it is to be counted, and whose it is stands in a->who and a->stack. */
 static __always_inline int kmt_alloc_passes(void *ctx, void *base, __u32 cpu, __u64 *count,
-					    struct kmt_alloc *a, __u32 prog, __u32 flags)
+					    struct kmt_alloc *a, __u32 prog, __u32 ask_cache,
+					    __u32 flags)
 {
 	if (kmt_is_own()) {
-		count[KMT_CNT_OWN]++;
+		if (flags & KMT_F_TRACK)
+			kmt_own_alloc(count, a, ask_cache);
+		else
+			count[KMT_CNT_OWN]++;
 		return 0;
 	}
 	if (flags & KMT_F_FILTER) {
@@ -289,7 +333,7 @@ static __always_inline int kmt_on_alloc(void *ctx, struct kmt_alloc *a, __u32 pr
 	if (!c)
 		return 0;
 	count = c->count[prog];
-	if (kmt_alloc_passes(ctx, base, cpu, count, a, prog, flags))
+	if (kmt_alloc_passes(ctx, base, cpu, count, a, prog, ask_cache, flags))
 		kmt_alloc_take(base, c, cpu, count, a, ask_cache, flags);
 	return 0;
 }
@@ -373,12 +417,19 @@ static __always_inline void kmt_close_object(void *base, struct kmt_cpu *c, __u3
 
 /* 1: the free may be written to the stream; *cache is filled in where it is known. */
 static __always_inline int kmt_count_free(__u32 flags, void *base, struct kmt_cpu *c, __u32 cpu,
-					  __u64 *count, __u32 type, __u64 call_site, __u64 addr, __u64 *cache)
+					  __u64 *count, __u32 type, __u64 call_site, __u64 addr,
+					  __u64 *cache, __u32 ask_cache)
 {
 	if (flags & KMT_F_TRACK) {
 		__u64 what = 0, born = 0;
 
 		if (!kmt_object_remove(base, kmt_object_key(type, addr), &what, &born)) {
+			if (ask_cache)
+				*cache = kmt_ask_cache(addr);
+			if (*cache)
+				kmt_count_untracked(*cache, 1);
+			else
+				count[KMT_CNT_FREES_NO_CACHE]++;
 			if (kmt_is_own()) {
 				count[KMT_CNT_OWN]++;
 				return 0;
@@ -401,8 +452,9 @@ static __always_inline int kmt_count_free(__u32 flags, void *base, struct kmt_cp
 	return 1;
 }
 
-static __always_inline int kmt_on_free(__u32 type, __u32 prog, __u64 call_site, __u64 addr,
-				       __u64 cache, __u32 flags)
+/* ask_cache: a constant; only where the kernel can be asked for an address's cache. */
+static __always_inline int kmt_on_free_of(__u32 type, __u32 prog, __u64 call_site, __u64 addr,
+					  __u64 cache, __u32 ask_cache, __u32 flags)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	void *base = kmt_base();
@@ -422,7 +474,8 @@ static __always_inline int kmt_on_free(__u32 type, __u32 prog, __u64 call_site, 
 		return 0;
 	}
 	if (flags & KMT_F_COUNT) {
-		if (!kmt_count_free(flags, base, c, cpu, count, type, call_site, addr, &cache))
+		if (!kmt_count_free(flags, base, c, cpu, count, type, call_site, addr, &cache,
+				    ask_cache))
 			return 0;
 	} else {
 		count[KMT_CNT_FREES]++;
@@ -433,6 +486,12 @@ static __always_inline int kmt_on_free(__u32 type, __u32 prog, __u64 call_site, 
 	if (flags & KMT_F_EMIT)
 		kmt_emit_free(flags, cpu, count, type, call_site, addr, cache);
 	return 0;
+}
+
+static __always_inline int kmt_on_free(__u32 type, __u32 prog, __u64 call_site, __u64 addr,
+				       __u64 cache, __u32 flags)
+{
+	return kmt_on_free_of(type, prog, call_site, addr, cache, 0, flags);
 }
 
 #endif

@@ -122,7 +122,7 @@ static __always_inline int kmt_on_bulk_alloc(void *ctx, struct kmt_alloc *a, con
 	a->bulk = 1;
 	a->node = -1;
 	if (!kmt_alloc_passes(ctx, base, cpu, c->count[KMT_PROG_BULK_ALLOC], a,
-			      KMT_PROG_BULK_ALLOC, kmt_flags))
+			      KMT_PROG_BULK_ALLOC, 0, kmt_flags))
 		return 0;
 	*common = *a;
 	if (!n)

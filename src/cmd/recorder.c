@@ -298,7 +298,9 @@ int kmt_recorder_session(struct kmt_recorder *r, struct kmt_session *s)
 	size_t n = kmt_session_n_sites(s), n_frees = kmt_session_n_free_sites(s);
 	_cleanup_free_ struct kmt_snap_site *sites = calloc(n + 1, sizeof(*sites));
 	_cleanup_free_ struct kmt_snap_free_site *frees = calloc(n_frees + 1, sizeof(*frees));
-	const struct kmt_snapshot snap = {
+	_cleanup_free_ struct kmt_snap_older *older = NULL;
+	size_t n_older = 0;
+	struct kmt_snapshot snap = {
 		.now_ns = kmt_session_now(s),
 		.sites = sites, .n_sites = n, .free_sites = frees, .n_free_sites = n_frees,
 		.each_object = kmt_session_has_objects(s) ? each_object : NULL,
@@ -312,6 +314,15 @@ int kmt_recorder_session(struct kmt_recorder *r, struct kmt_session *s)
 	if (err)
 		return err;
 	copy_rows(s, sites, n, frees, n_frees);
+	snap.has_older = kmt_session_has_older(s);
+	for (struct kmt_snap_older o; kmt_session_older_at(s, n_older, false, &o);)
+		n_older++;
+	older = calloc(n_older + 1, sizeof(*older));
+	if (!older)
+		return kmt_err(-ENOMEM, "out of memory for the recording");
+	while (kmt_session_older_at(s, snap.n_older, false, &older[snap.n_older]))
+		snap.n_older++;
+	snap.older = older;
 	return on_snapshot(r, &snap);
 }
 

@@ -126,13 +126,18 @@ static int watch(struct kmt_watch *w, uint64_t end)
 	return err;
 }
 
+static bool is_counted(const struct kmt_source *source)
+{
+	return source->ops->counted && source->ops->snapshot;
+}
+
 /* What is still in the buffers after the events were switched off. */
 static int drain(struct kmt_watch *w)
 {
 	struct kmt_source *source = source_of(w);
 	int n;
 
-	if (source->ops->counted && source->ops->snapshot)
+	if (is_counted(source))
 		return 0;
 	do
 		n = source->ops->poll(source, &w->view->sink, 0);
@@ -140,8 +145,11 @@ static int drain(struct kmt_watch *w)
 	return n == -ENODATA || n == -EINTR ? 0 : n;
 }
 
-/* Before --exact counts. The events stay on meanwhile, or the batched frees would be missing. */
-static int settle(struct kmt_watch *w)
+/*
+ * For --exact. At the end the events stay on meanwhile, or the batched frees would be
+ * missing; before the start they are nobody's.
+ */
+static int settle(struct kmt_watch *w, bool is_on)
 {
 	const uint64_t end = kmt_live_now() + SETTLE_NS;
 	int err = 0;
@@ -150,35 +158,45 @@ static int settle(struct kmt_watch *w)
 		fprintf(stderr, "kmemtrace: waiting %d s for batched frees, then shrinking every "
 			"slab cache\n", SETTLE_S);
 	while (!err && kmt_live_now() < end) {
-		err = poll_source(w, TICK_MS);
-		if (!err)
-			err = kmt_view_update(w->view);
+		if (is_on)
+			err = poll_source(w, TICK_MS);
+		else if (kmt_run_over(w->run))
+			break;
+		else
+			usleep(TICK_MS * 1000);
 	}
 	return err;
 }
 
-/* The last count: while the events are on, so that what happens meanwhile is in both. */
+/*
+ * The last count, with what was traced at the same moment: the books are closed
+ * here. What a stream still holds comes later.
+ */
 static int count_end(struct kmt_watch *w)
 {
-	int err = w->view->exact ? settle(w) : 0;
+	int err = w->view->exact ? settle(w, true) : 0;
 
 	kmt_view_count(w->view, &w->view->slabs_end);
 	w->view->is_over = true;
-	return err;
+	return err ? err : look(w);
 }
 
 int kmt_watch_live(struct kmt_watch *w, char **argv, int *ret_status)
 {
 	struct kmt_source *source = source_of(w);
 	const uint64_t for_ns = w->view->ask->select.for_ns;
-	int err = source->ops->start(source);
 	uint64_t end;
+	int err;
 
-	if (!err && w->view->exact)
-		err = settle(w);
+	if (w->view->exact)
+		settle(w, false);
+	kmt_view_count(w->view, &w->view->slabs_start);
+	err = source->ops->start(source);
 	w->mark_ns = kmt_live_now();
 	end = for_ns ? w->mark_ns + for_ns : 0;
-	kmt_view_count(w->view, &w->view->slabs_start);
+	/* what happened until the events were on is nobody's */
+	if (w->view->slabs_start)
+		kmt_slabs_recount(NULL, w->view->slabs_start);
 	/* what is counted by now is no part of the first tick: views over time begin here */
 	if (!err)
 		err = look(w);
@@ -196,7 +214,8 @@ int kmt_watch_live(struct kmt_watch *w, char **argv, int *ret_status)
 	source->ops->stop(source);
 	if (!err)
 		err = drain(w);
-	if (!err)
+	/* what is counted was closed with the kernel's count; a stream has more */
+	if (!err && (w->symbols || !is_counted(source)))
 		err = look(w);
 	kmt_run_done(w->run);
 	*ret_status = kmt_run_status(w->run);

@@ -44,6 +44,7 @@ void kmt_session_free(struct kmt_session *s)
 	kmt_site_table_done(&s->sites);
 	kmt_free_table_done(&s->free_sites);
 	kmt_objects_done(&s->objects);
+	kmt_older_done(&s->older);
 	for (size_t i = 0; i < s->n_observers; i++) {
 		if (s->observers[i].ops->done)
 			s->observers[i].ops->done(s->observers[i].state);
@@ -354,10 +355,18 @@ static int on_free_pages(struct kmt_session *s, const struct kmt_event *ev)
 /* Of what is not live: before the start, or given up a second time. */
 static int on_unknown(struct kmt_session *s, const struct kmt_event *ev, struct kmt_live *o)
 {
+	struct kmt_older *older;
+	int err;
+
 	s->frees_before_start++;
 	if (o)	/* what happened in between was not seen; the wait begins anew */
 		o->birth_ns = ev->has_time ? ev->ts_ns : 0;
-	return 0;
+	if (o || ev->type > KMT_TYPE_CACHE || ev->op != KMT_OP_FREE)
+		return 0;
+	err = kmt_older_get(&s->older, &s->arena, ev->cache, &older);
+	if (!err)
+		older->events = kmt_sat_add(older->events, 1);
+	return err;
 }
 
 static int on_free(struct kmt_session *s, const struct kmt_event *ev)
@@ -439,4 +448,10 @@ void kmt_session_mark(struct kmt_session *s)
 		s->sites.v[i].site.base = s->sites.v[i].site.counts;
 	for (size_t i = 0; i < s->free_sites.n; i++)
 		s->free_sites.v[i].site.base = s->free_sites.v[i].site.frees;
+	for (size_t i = 0; i < s->older.n; i++) {
+		struct kmt_older *o = &s->older.v[i];
+
+		o->base = kmt_sat_add(o->counted, o->events);
+		o->base_own = o->own;
+	}
 }

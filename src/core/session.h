@@ -92,6 +92,15 @@ uint64_t kmt_session_peak(const struct kmt_session *s);
  */
 bool kmt_session_has_objects(const struct kmt_session *s);
 
+/*
+ * What belongs to no row, one cache after the other, in all or since the mark;
+ * false: no more. The unknown cache is NULL.
+ */
+bool kmt_session_older_at(const struct kmt_session *s, size_t i, bool since_mark,
+			  struct kmt_snap_older *ret);
+/* false: the source has not counted it. */
+bool kmt_session_has_older(const struct kmt_session *s);
+
 struct kmt_object {
 	uint64_t addr;
 	uint64_t bytes_req;

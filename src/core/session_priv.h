@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "core/object.h"
+#include "core/older.h"
 #include "core/session.h"
 #include "core/site_table.h"
 
@@ -36,6 +37,7 @@ struct kmt_session {
 	struct kmt_arena arena;		/* strings and frames of the rows */
 	struct kmt_site_table sites;
 	struct kmt_free_table free_sites;
+	struct kmt_older_table older;
 	struct kmt_objects objects;	/* of the events */
 	struct kmt_page_layer pages;
 
@@ -58,6 +60,7 @@ struct kmt_session {
 
 	/* the last snapshot */
 	bool	 has_snapshot;
+	bool	 has_older;		/* it counted frees of older objects by cache */
 	uint64_t snap_no_site;
 	uint32_t *site_of;		/* snapshot's index -> row + 1, 0 = none */
 	size_t	 n_site_of;

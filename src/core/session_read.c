@@ -35,6 +35,26 @@ uint64_t kmt_session_page_size(const struct kmt_session *s)
 	return s->pages.unit;
 }
 
+bool kmt_session_older_at(const struct kmt_session *s, size_t i, bool since_mark,
+			  struct kmt_snap_older *ret)
+{
+	const struct kmt_older *o = &s->older.v[i];
+
+	if (i >= s->older.n)
+		return false;
+	*ret = (struct kmt_snap_older){
+		.cache = o->cache,
+		.frees = kmt_sat_sub(kmt_sat_add(o->counted, o->events), since_mark ? o->base : 0),
+		.own_allocs = kmt_sat_sub(o->own, since_mark ? o->base_own : 0),
+	};
+	return true;
+}
+
+bool kmt_session_has_older(const struct kmt_session *s)
+{
+	return !s->has_snapshot || s->has_older;
+}
+
 void kmt_session_total(const struct kmt_session *s, struct kmt_counts *ret)
 {
 	struct kmt_counts sum = { 0 };

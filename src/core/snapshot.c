@@ -30,6 +30,8 @@ static void forget_counted(struct kmt_session *s)
 	for (size_t i = 0; i < s->free_sites.n; i++)
 		if (s->free_sites.v[i].counted)
 			s->free_sites.v[i].site.frees = 0;
+	for (size_t i = 0; i < s->older.n; i++)
+		s->older.v[i].counted = s->older.v[i].own = 0;
 	s->snap_no_site = 0;
 	if (s->site_of)
 		memset(s->site_of, 0, s->n_site_of * sizeof(*s->site_of));
@@ -97,6 +99,21 @@ static int take_free_site(struct kmt_session *s, const struct kmt_snap_free_site
 	return 0;
 }
 
+static int take_older(struct kmt_session *s, const struct kmt_snapshot *snap)
+{
+	for (size_t i = 0; i < snap->n_older; i++) {
+		struct kmt_older *o;
+		int err = kmt_older_get(&s->older, &s->arena, snap->older[i].cache, &o);
+
+		if (err)
+			return err;
+		o->counted = kmt_sat_add(o->counted, snap->older[i].frees);
+		o->own = kmt_sat_add(o->own, snap->older[i].own_allocs);
+	}
+	s->has_older = snap->has_older;
+	return 0;
+}
+
 /* The peak of what is counted is the highest seen so far, here or by the source. */
 static void see_peaks(struct kmt_session *s)
 {
@@ -134,6 +151,9 @@ int kmt_session_snapshot(void *ctx, const struct kmt_snapshot *snap)
 		if (err)
 			return err;
 	}
+	err = take_older(s, snap);
+	if (err)
+		return err;
 	see_peaks(s);
 	kmt_session_saw_time(s, snap->now_ns);
 	s->has_snapshot = true;

@@ -26,6 +26,16 @@ struct kmt_snap_free_site {
 	uint64_t frees;
 };
 
+/*
+ * What belongs to no row and changes the kernel's count of a cache: frees of
+ * objects that were not tracked (older ones, as a rule, and the tracer's own), and
+ * allocations of the tracer's own.
+ */
+struct kmt_snap_older {
+	const char *cache;		/* NULL: it is unknown which */
+	uint64_t frees, own_allocs;
+};
+
 struct kmt_snap_object {
 	uint64_t addr;
 	uint64_t bytes_req;
@@ -41,6 +51,9 @@ struct kmt_snapshot {
 	size_t	 n_sites;
 	const struct kmt_snap_free_site *free_sites;
 	size_t	 n_free_sites;
+	const struct kmt_snap_older *older;
+	size_t	 n_older;
+	bool	 has_older;		/* false: nobody counted them */
 	/*
 	 * Walk the live objects and those that await RCU. Valid until the source is closed, also after
 	 * the snapshot call; objects change while it walks if the source still

@@ -235,7 +235,7 @@ static int choose_slab(struct kmt_bpf *b, const struct btf *btf)
 		"kmt_kfree", "kmt_cache_free",
 	};
 	struct kmemtrace_bpf__rodata *r = b->load->skel->rodata;
-	/* the kfunc that names a kmalloc's cache: take the program that calls it */
+	/* the kfunc that names an address's cache: take the programs that call it */
 	bool ask = btf__find_by_name_kind(btf, "bpf_get_kmem_cache", BTF_KIND_FUNC) >= 0;
 	bool has[KMT_PROG_MAX] = { 0 };
 	const char *fast = set_args(btf, r, has) ? fast_mode(r->kmt_flags) : NULL;
@@ -249,7 +249,8 @@ static int choose_slab(struct kmt_bpf *b, const struct btf *btf)
 		if (!has[i])
 			continue;
 		snprintf(name, sizeof(name), "%s%s%s%s", base[i],
-			 i == KMT_PROG_KMALLOC && ask ? "_cache" : "", fast ? "_" : "",
+			 ask && (i == KMT_PROG_KMALLOC || i == KMT_PROG_KFREE) ? "_cache" : "",
+			 fast ? "_" : "",
 			 fast ? fast : "");
 		err = choose(b, i, name);
 		if (err)

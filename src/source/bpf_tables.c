@@ -12,6 +12,12 @@
 #include "core/sat.h"
 #include "core/snapshot.h"
 
+/* Programs whose frees are of slab objects: not those of the other layers. */
+static bool is_slab_prog(int prog)
+{
+	return prog <= KMT_PROG_CACHE_FREE || prog == KMT_PROG_BULK_FREE;
+}
+
 static const struct kmt_cpu *cpu_at(const struct kmt_bpf *b, uint32_t cpu)
 {
 	return (const void *)(b->tables + cpu * b->plan.cpu_stride);
@@ -313,10 +319,35 @@ static int each_object(void *ctx, int (*cb)(void *cb_ctx, const struct kmt_snap_
 	return 0;
 }
 
+/* Two caches may have one name: the session adds them up. */
+static size_t read_older(const struct kmt_bpf *b, struct kmt_snap_older *v)
+{
+	uint64_t unknown = 0;
+	size_t n = 0;
+
+	for (uint32_t cpu = 0; cpu < b->plan.cpus; cpu++)
+		for (int p = 0; p < KMT_PROG_MAX; p++)
+			if (is_slab_prog(p))
+				unknown += cpu_at(b, cpu)->count[p][KMT_CNT_FREES_NO_CACHE];
+	for (uint32_t i = 0; i < b->plan.caches; i++) {
+		const struct kmt_wire_cache *c = &b->caches[i];
+		uint64_t frees = __atomic_load_n(&c->older_frees, __ATOMIC_ACQUIRE);
+		uint64_t own = __atomic_load_n(&c->own_allocs, __ATOMIC_ACQUIRE);
+
+		if (c->state == KMT_SITE_READY && (frees || own))
+			v[n++] = (struct kmt_snap_older){ .cache = c->name, .frees = frees,
+							  .own_allocs = own };
+	}
+	if (unknown)
+		v[n++] = (struct kmt_snap_older){ .frees = unknown };
+	return n;
+}
+
 int kmt_bpf_snapshot(struct kmt_bpf *b, const struct kmt_sink *sink)
 {
 	_cleanup_free_ struct kmt_snap_site *sites = NULL;
 	_cleanup_free_ struct kmt_snap_free_site *frees = NULL;
+	_cleanup_free_ struct kmt_snap_older *older = NULL;
 	struct kmt_snapshot snap = {
 		.now_ns = b->stop_ns ? b->stop_ns : kmt_monotonic_ns(),
 		.each_object = b->plan.track ? each_object : NULL,
@@ -329,7 +360,8 @@ int kmt_bpf_snapshot(struct kmt_bpf *b, const struct kmt_sink *sink)
 			b->sites[i].id.type == KMT_WIRE_FREE_SITE ? n_free++ : n++;
 	sites = calloc(n + 1, sizeof(*sites));
 	frees = calloc(n_free + 1, sizeof(*frees));
-	if (!sites || !frees)
+	older = calloc((size_t)b->plan.caches + 1, sizeof(*older));
+	if (!sites || !frees || !older)
 		return kmt_err_errno(-ENOMEM, "snapshot");
 	for (uint32_t i = 0; i < b->plan.sites; i++) {
 		if (b->sites[i].id.state != KMT_SITE_READY)
@@ -344,5 +376,8 @@ int kmt_bpf_snapshot(struct kmt_bpf *b, const struct kmt_sink *sink)
 	}
 	snap.sites = sites;
 	snap.free_sites = frees;
+	snap.has_older = b->plan.track;
+	snap.n_older = snap.has_older ? read_older(b, older) : 0;
+	snap.older = older;
 	return sink->snapshot ? sink->snapshot(sink->ctx, &snap) : 0;
 }

@@ -33,7 +33,10 @@ enum { SITE_INFERRED = 1, SITE_BY_TASK = 2, SITE_MIGRATETYPE_SHIFT = 8 };
 enum { OBJECT_ADDR, OBJECT_REQ, OBJECT_BIRTH, OBJECT_SITE, OBJECT_CPU, OBJECT_AWAITING,
        OBJECT_FIELDS };
 enum { FREE_SITE, FREE_TYPE, FREE_FREES, FREE_FIELDS };
-enum { TOTAL_NOW, TOTAL_SITES, TOTAL_FREE_SITES, TOTAL_OBJECTS, TOTAL_FIELDS };
+enum { OLDER_CACHE, OLDER_FREES, OLDER_OWN, OLDER_FIELDS };
+enum { TOTAL_NOW, TOTAL_SITES, TOTAL_FREE_SITES, TOTAL_OBJECTS,
+       TOTAL_OLDER,		/* 0 as in files of 0.1.0: not counted */
+       TOTAL_FIELDS };
 
 /* ---- writing ---- */
 
@@ -41,6 +44,7 @@ void kmt_counted_done(struct kmt_counted *c)
 {
 	free((void *)c->snap.sites);
 	free((void *)c->snap.free_sites);
+	free((void *)c->snap.older);
 	kmt_arena_done(&c->arena);
 	*c = (struct kmt_counted){ 0 };
 }
@@ -75,6 +79,7 @@ static void *copy_of(const void *v, size_t n, size_t size)
 int kmt_counted_set(struct kmt_counted *c, const struct kmt_snapshot *snap)
 {
 	struct kmt_snap_site *sites;
+	struct kmt_snap_older *older;
 	bool is_ok;
 
 	kmt_counted_done(c);
@@ -83,7 +88,11 @@ int kmt_counted_set(struct kmt_counted *c, const struct kmt_snapshot *snap)
 	c->snap.sites = sites;
 	c->snap.free_sites = copy_of(snap->free_sites, snap->n_free_sites,
 				     sizeof(*snap->free_sites));
-	is_ok = sites && c->snap.free_sites;
+	older = copy_of(snap->older, snap->n_older, sizeof(*older));
+	c->snap.older = older;
+	is_ok = sites && c->snap.free_sites && older;
+	for (size_t i = 0; is_ok && i < snap->n_older; i++)
+		is_ok = !older[i].cache || copy_str(&c->arena, &older[i].cache);
 	for (size_t i = 0; is_ok && i < snap->n_sites; i++)
 		is_ok = copy_key(&c->arena, &sites[i].key);
 	if (!is_ok) {
@@ -198,6 +207,29 @@ static int put_free_sites(struct block *b, const struct kmt_snapshot *snap)
 	return !err && b->rows.n ? put_rows(b, KMT_BLOCK_COUNTED_SITES, KMT_COL_FREE_SITE) : err;
 }
 
+static int put_older(struct block *b, const struct kmt_snapshot *snap)
+{
+	int err = 0;
+
+	kmt_dict_rows_done(&b->rows);
+	b->rows.width = OLDER_FIELDS;
+	/* as many as there are caches: one block has room for them */
+	for (size_t i = 0; !err && i < snap->n_older && i < ROWS_OF_BLOCK; i++) {
+		uint64_t row[OLDER_FIELDS] = { 0, snap->older[i].frees,
+						snap->older[i].own_allocs };
+
+		err = kmt_dict_strings_get(&b->strings, snap->older[i].cache, &row[OLDER_CACHE]);
+		if (!err)
+			err = kmt_dict_rows_add(&b->rows, row);
+	}
+	if (err || !b->rows.n)
+		return err;
+	kmt_dict_strings_put(&b->strings, b->cols);
+	err = put_rows(b, KMT_BLOCK_COUNTED_SITES, KMT_COL_OLDER);
+	kmt_dict_strings_clear(&b->strings);
+	return err;
+}
+
 static int on_object(void *ctx, const struct kmt_snap_object *o)
 {
 	const uint64_t row[OBJECT_FIELDS] = { o->addr, o->bytes_req, o->birth_ns, o->site, o->cpu,
@@ -229,11 +261,14 @@ int kmt_counted_put(const struct kmt_counted *c, struct kmt_cols_out *cols,
 		[TOTAL_NOW] = c->snap.now_ns,
 		[TOTAL_SITES] = c->snap.n_sites,
 		[TOTAL_FREE_SITES] = c->snap.n_free_sites,
+		[TOTAL_OLDER] = c->snap.has_older ? c->snap.n_older + 1 : 0,
 	};
 	int err = put_sites(&b, &c->snap);
 
 	if (!err)
 		err = put_free_sites(&b, &c->snap);
+	if (!err)
+		err = put_older(&b, &c->snap);
 	if (!err)
 		err = put_objects(&b, &c->snap);
 	/* all bits set: there was no table of objects */
@@ -257,13 +292,14 @@ void kmt_counted_in_done(struct kmt_counted_in *in)
 	free(in->sites);
 	free(in->free_sites);
 	free(in->objects);
+	free(in->older);
 	kmt_arena_done(&in->arena);
 	*in = (struct kmt_counted_in){ 0 };
 }
 
 void kmt_counted_in_clear(struct kmt_counted_in *in)
 {
-	in->n_sites = in->n_free_sites = in->n_objects = 0;
+	in->n_sites = in->n_free_sites = in->n_objects = in->n_older = 0;
 	in->left_out = 0;
 	kmt_arena_done(&in->arena);
 }
@@ -446,6 +482,34 @@ static int add_free_sites(struct kmt_counted_in *in, const struct kmt_cols *cols
 	return err;
 }
 
+static int add_older(struct kmt_counted_in *in, const struct kmt_cols *cols)
+{
+	struct dicts d = { .cols = cols };
+	size_t n = cols->col[KMT_COL_OLDER].n;
+	int err;
+
+	if (n > ROWS_OF_BLOCK)
+		return bad("it has too many caches");
+	err = make_room(in, &in->older, in->n_older, &in->cap_older, sizeof(*in->older),
+			MAX_SITES, &n);
+	if (!err && n)
+		err = take_strings(&d, &in->arena);
+	for (size_t i = 0; !err && i < n; i++) {
+		uint64_t cache = value(cols, KMT_COL_OLDER + OLDER_CACHE, i);
+
+		if (cache >= d.n_strings)
+			err = bad("a cache has no name there");
+		else
+			in->older[in->n_older++] = (struct kmt_snap_older){
+				.cache = d.string[cache],
+				.frees = value(cols, KMT_COL_OLDER + OLDER_FREES, i),
+				.own_allocs = value(cols, KMT_COL_OLDER + OLDER_OWN, i),
+			};
+	}
+	dicts_done(&d);
+	return err;
+}
+
 static int add_objects(struct kmt_counted_in *in, const struct kmt_cols *cols)
 {
 	size_t n = cols->col[KMT_COL_OBJECT].n;
@@ -473,6 +537,8 @@ int kmt_counted_in_add(struct kmt_counted_in *in, const struct kmt_cols *cols)
 
 	if (!err)
 		err = add_free_sites(in, cols);
+	if (!err)
+		err = add_older(in, cols);
 	return err ? err : add_objects(in, cols);
 }
 
@@ -496,8 +562,9 @@ int kmt_counted_in_end(struct kmt_counted_in *in, const struct kmt_cols *cols,
 		       struct kmt_snapshot *ret, uint64_t *ret_missing)
 {
 	uint64_t objects = value(cols, KMT_COL_TOTALS + TOTAL_OBJECTS, 0);
+	uint64_t older = value(cols, KMT_COL_TOTALS + TOTAL_OLDER, 0);
 
-	for (unsigned f = 0; f < TOTAL_FIELDS; f++)
+	for (unsigned f = 0; f < TOTAL_OLDER; f++)
 		if (!cols->col[KMT_COL_TOTALS + f].n)
 			return bad("the counted tables have no totals");
 	*ret = (struct kmt_snapshot){
@@ -506,11 +573,15 @@ int kmt_counted_in_end(struct kmt_counted_in *in, const struct kmt_cols *cols,
 		.n_sites = in->n_sites,
 		.free_sites = in->free_sites,
 		.n_free_sites = in->n_free_sites,
+		.older = in->older,
+		.n_older = in->n_older,
+		.has_older = older,
 		.each_object = objects == UINT64_MAX ? NULL : each_object,
 		.objects_ctx = in,
 	};
 	*ret_missing = missing(value(cols, KMT_COL_TOTALS + TOTAL_SITES, 0), in->n_sites) +
-		       missing(value(cols, KMT_COL_TOTALS + TOTAL_FREE_SITES, 0), in->n_free_sites);
+		       missing(value(cols, KMT_COL_TOTALS + TOTAL_FREE_SITES, 0), in->n_free_sites) +
+		       missing(older ? older - 1 : 0, in->n_older);
 	if (objects != UINT64_MAX)
 		*ret_missing += missing(objects, in->n_objects);
 	return 0;

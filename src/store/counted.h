@@ -35,8 +35,9 @@ struct kmt_counted_in {
 	struct kmt_snap_site *sites;
 	struct kmt_snap_free_site *free_sites;
 	struct kmt_snap_object *objects;
-	size_t n_sites, n_free_sites, n_objects;
-	size_t cap_sites, cap_free_sites, cap_objects;
+	struct kmt_snap_older *older;
+	size_t n_sites, n_free_sites, n_objects, n_older;
+	size_t cap_sites, cap_free_sites, cap_objects, cap_older;
 	uint64_t left_out;		/* rows for which there is no room */
 	struct kmt_arena arena;
 };

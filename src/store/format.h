@@ -72,8 +72,9 @@ enum kmt_col_id {
 	KMT_COL_SITE_LIVES = 96,	/* 32 buckets */
 	KMT_COL_OBJECT = 128,		/* addr, req, birth, site, cpu, awaiting */
 	KMT_COL_FREE_SITE = 136,	/* site, type, frees */
-	KMT_COL_TOTALS = 140,		/* now, sites, objects */
-	KMT_COL_MAX = 144,
+	KMT_COL_TOTALS = 140,		/* now, sites, freeing sites, objects, older + 1 */
+	KMT_COL_OLDER = 148,		/* cache, frees, own allocations */
+	KMT_COL_MAX = 152,
 };
 
 enum {

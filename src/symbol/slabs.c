@@ -274,10 +274,9 @@ static int join_aliases(struct kmt_slabs *s, struct links *l)
 	return 0;
 }
 
-int kmt_slabs_load(const char *root, struct kmt_slabs **ret)
+int kmt_slabs_load_counts(const char *root, struct kmt_slabs **ret)
 {
 	_cleanup_(cleanup_slabs) struct kmt_slabs *s = calloc(1, sizeof(*s));
-	_cleanup_(cleanup_links) struct links links = { 0 };
 	_cleanup_fclose_ FILE *f = NULL;
 	char path[PATH_MAX];
 	int err;
@@ -296,6 +295,21 @@ int kmt_slabs_load(const char *root, struct kmt_slabs **ret)
 		return err;
 	if (s->n)
 		qsort(s->v, s->n, sizeof(*s->v), by_cache);
+	*ret = take_ptr(s);
+	return 0;
+}
+
+int kmt_slabs_load(const char *root, struct kmt_slabs **ret)
+{
+	_cleanup_(cleanup_slabs) struct kmt_slabs *s = NULL;
+	_cleanup_(cleanup_links) struct links links = { 0 };
+	char path[PATH_MAX];
+	int err = kmt_slabs_load_counts(root, &s);
+
+	if (err)
+		return err;
+	if (!root)
+		root = "";
 	if ((size_t)snprintf(path, sizeof(path), "%s/sys/kernel/slab", root) >= sizeof(path))
 		return kmt_err(-ENAMETOOLONG, "'%.32s...' is too long a path", root);
 	err = read_links(path, &links);

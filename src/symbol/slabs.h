@@ -45,6 +45,11 @@ int kmt_slabs_load(const char *root, struct kmt_slabs **ret);
  */
 int kmt_slabs_count_now(const char *root, bool is_shrunk, struct kmt_slabs **ret);
 /*
+ * Count the caches of a list again, as close to a moment as can be: nothing but
+ * /proc/slabinfo and /proc/meminfo is read. The bounds grow by what moved.
+ */
+int kmt_slabs_recount(const char *root, struct kmt_slabs *s);
+/*
  * Have every cache give back what lies in per-CPU hands and in empty slabs.
  * Costs every CPU an interruption for each cache. Returns how many caches did;
  * -EACCES, -ENOENT if none.

@@ -99,10 +99,8 @@ static void look_at(const struct machine *m, struct kmt_slab_row *row)
 	if (partial > PARTIAL_COUNTED)
 		under = (partial - PARTIAL_COUNTED) * c->objs_per_slab;
 	over += under;
-	if (over > c->over_most || !c->has_bounds)
-		c->over_most = over;
-	if (under > c->under_most || !c->has_bounds)
-		c->under_most = under;
+	c->over_most = over;
+	c->under_most = under;
 	c->has_bounds = true;
 }
 
@@ -115,31 +113,6 @@ static void look_at_all(struct machine *m, struct kmt_slabs *s)
 		m->has_sheaves = read_number(m, s->v[i].name, "sheaf_capacity", &capacity);
 	for (size_t i = 0; m->dir >= 0 && i < s->n; i++)
 		look_at(m, &s->v[i]);
-}
-
-/*
- * The bounds lie around the count in time, so that what moves between CPUs in
- * between is inside; by how much the count itself moves meanwhile comes on top.
- */
-static void widen(struct kmt_slabs *s, const struct kmt_slabs *before)
-{
-	for (size_t i = 0; i < s->n; i++) {
-		struct kmt_slab *c = &s->v[i].pub;
-		const struct kmt_slab_row *was = kmt_slab_row_of(before, s->v[i].name);
-		uint64_t a = c->active_objs, b = was ? was->pub.active_objs : a;
-		uint64_t moved = a > b ? a - b : b - a;
-
-		if (!c->has_bounds)
-			continue;
-		if (was && was->pub.has_bounds && was->pub.over_most > c->over_most)
-			c->over_most = was->pub.over_most;
-		if (was && was->pub.has_bounds && was->pub.under_most > c->under_most)
-			c->under_most = was->pub.under_most;
-		if (c->over_most > a)	/* no more than all of them can be free */
-			c->over_most = a;
-		c->over_most += moved;
-		c->under_most += moved;
-	}
 }
 
 static void read_memory(const char *root, struct kmt_slabs_memory *ret)
@@ -164,6 +137,39 @@ static void read_memory(const char *root, struct kmt_slabs_memory *ret)
 	ret->is_known = found == 3;
 }
 
+/* By how much the count moves meanwhile is how far it can be off at any moment of it. */
+static void count_again(struct kmt_slab *c, const struct kmt_slab *now)
+{
+	uint64_t a = c->active_objs, b = now->active_objs, moved = a > b ? a - b : b - a;
+
+	c->active_objs = b;
+	c->num_objs = now->num_objs;
+	if (!c->has_bounds)
+		return;
+	if (c->over_most > b)	/* no more than all of them can be free */
+		c->over_most = b;
+	c->over_most += moved;
+	c->under_most += moved;
+}
+
+int kmt_slabs_recount(const char *root, struct kmt_slabs *s)
+{
+	struct kmt_slabs *now;
+	int err = kmt_slabs_load_counts(root, &now);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < s->n; i++) {
+		const struct kmt_slab_row *row = kmt_slab_row_of(now, s->v[i].name);
+
+		if (row)
+			count_again(&s->v[i].pub, &row->pub);
+	}
+	kmt_slabs_free(now);
+	read_memory(root ? root : "", &s->memory);
+	return 0;
+}
+
 static int open_dir(const char *root)
 {
 	char path[PATH_MAX];
@@ -182,22 +188,20 @@ int kmt_slabs_count_now(const char *root, bool is_shrunk, struct kmt_slabs **ret
 		.nodes = how_many(root ? root : "", "node/online"),
 		.is_shrunk = is_shrunk,
 	};
-	struct kmt_slabs *before, *s;
-	int err = kmt_slabs_load(root, &before);
+	struct kmt_slabs *s;
+	int err = kmt_slabs_load(root, &s);
 
 	if (err)
 		return err;
-	look_at_all(&m, before);
-	err = kmt_slabs_load(root, &s);
-	if (!err) {
-		look_at_all(&m, s);
-		widen(s, before);
-		read_memory(root ? root : "", &s->memory);
-		s->memory.is_shrunk = is_shrunk;
-		*ret = s;
+	look_at_all(&m, s);
+	err = kmt_slabs_recount(root, s);
+	if (err) {
+		kmt_slabs_free(s);
+		return err;
 	}
-	kmt_slabs_free(before);
-	return err;
+	s->memory.is_shrunk = is_shrunk;
+	*ret = s;
+	return 0;
 }
 
 /* ---- shrinking ---- */

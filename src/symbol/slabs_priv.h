@@ -19,6 +19,8 @@ struct kmt_slabs {
 	struct kmt_slabs_memory memory;
 };
 
+/* The list without aliases: of /proc/slabinfo alone. */
+int kmt_slabs_load_counts(const char *root, struct kmt_slabs **ret);
 /* By the cache's own name alone; NULL if unknown. */
 struct kmt_slab_row *kmt_slab_row_of(const struct kmt_slabs *s, const char *name);
 

@@ -114,6 +114,14 @@ int kmt_kfree(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+/* As kmt_kmalloc_cache: asks for the cache of an object older than the trace. */
+SEC("?raw_tp/kfree")
+int kmt_kfree_cache(struct bpf_raw_tracepoint_args *ctx)
+{
+	return kmt_on_free_of(KMT_WIRE_KMALLOC, KMT_PROG_KFREE, ctx->args[0], ctx->args[1], 0, 1,
+			      kmt_flags);
+}
+
 SEC("?raw_tp/kmem_cache_free")
 int kmt_cache_free(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -181,6 +189,13 @@ int kmt_kfree_##mode(struct bpf_raw_tracepoint_args *ctx)			\
 {										\
 	return kmt_on_free(KMT_WIRE_KMALLOC, KMT_PROG_KFREE, ctx->args[0],	\
 			   ctx->args[1], 0, flags);				\
+}										\
+										\
+SEC("?raw_tp/kfree")								\
+int kmt_kfree_cache_##mode(struct bpf_raw_tracepoint_args *ctx)			\
+{										\
+	return kmt_on_free_of(KMT_WIRE_KMALLOC, KMT_PROG_KFREE, ctx->args[0],	\
+			      ctx->args[1], 0, 1, flags);			\
 }										\
 										\
 SEC("?raw_tp/kmem_cache_free")							\

@@ -196,8 +196,11 @@ static inline long bpf_core_read(void *to, uint32_t size, const void *from)
 	return 0;
 }
 
-/* no struct slab: as until 5.16 */
-#define bpf_core_field_exists(field)	0
+static inline long bpf_probe_read_kernel(void *to, uint32_t size, const void *from)
+{
+	memcpy(to, from, size);
+	return 0;
+}
 
 static inline long bpf_probe_read_kernel_str(void *to, uint32_t size, const void *from)
 {
@@ -208,18 +211,14 @@ static inline long bpf_probe_read_kernel_str(void *to, uint32_t size, const void
 	return len + 1;
 }
 
-static inline long bpf_probe_read_kernel(void *to, uint32_t size, const void *from)
-{
-	memcpy(to, from, size);
-	return 0;
-}
-
 /* does struct module have core_layout and init_layout (Linux 6.3 and before)? */
 static bool shim_module_layouts;
 
+/* No struct slab either: as until 5.16. */
 static inline bool shim_has(const char *field)
 {
-	return !strstr(field, "core_layout") || shim_module_layouts;
+	return !strstr(field, "slab_cache") &&
+	       (!strstr(field, "core_layout") || shim_module_layouts);
 }
 
 #define kmt_offset(type, field)			offsetof(type, field)

@@ -438,6 +438,10 @@ static void assert_same_key(const struct kmt_site_key *a, const struct kmt_site_
 		assert_memory_equal(a->ips, b->ips, a->n_ips * sizeof(*a->ips));
 }
 
+static const struct kmt_snap_older older[] = {
+	{ "dentry", UINT64_MAX, 3 }, { NULL, 2, 0 }, { "a b", 0, 1ull << 40 },
+};
+
 static int on_snapshot(void *ctx, const struct kmt_snapshot *snap)
 {
 	const uint64_t *want = ctx;	/* sites, free sites, objects, time */
@@ -460,6 +464,13 @@ static int on_snapshot(void *ctx, const struct kmt_snapshot *snap)
 		assert_int_equal(snap->free_sites[i].type, i % 200);
 		assert_int_equal(snap->free_sites[i].frees, i);
 	}
+	assert_true(snap->has_older);
+	assert_int_equal(snap->n_older, 3);
+	for (size_t i = 0; i < 3; i++) {
+		assert_same_str(snap->older[i].cache, older[i].cache);
+		assert_true(snap->older[i].frees == older[i].frees);
+		assert_true(snap->older[i].own_allocs == older[i].own_allocs);
+	}
 	got = *snap;
 	return 0;
 }
@@ -472,6 +483,7 @@ static void snapshot_round_trip(size_t n_sites, size_t n_free, size_t n_objects,
 	uint64_t want[] = { n_sites, n_free, n_objects, 1234 };
 	struct kmt_snapshot snap = {
 		.sites = sites, .free_sites = frees, .n_free_sites = n_free,
+		.older = older, .n_older = 3, .has_older = true,
 		.each_object = has_objects ? walk : NULL, .objects_ctx = &n_objects,
 	};
 	const struct kmt_sink sink = { .snapshot = on_snapshot, .ctx = want };
