@@ -12,7 +12,7 @@ teardown() { live_teardown; }
 
 STAT_MODES=(
 	"" "--no-objects" "--stacks" "--stacks --no-objects" "--by task" "--by task --no-objects"
-	"--objects 64 --sites 16"
+	"--objects 64 --sites 16" "--tracer slab"
 )
 RECORD_MODES=("" "--stacks" "--objects 64" "--aggregate" "--aggregate --stacks")
 TRACE_MODES=("" "--task" "--stacks" "--cache" "--task --stacks --cache" "--objects 64")
@@ -98,5 +98,24 @@ loads() {
 	for mode in "${RECORD_MODES[@]}"; do
 		loads record -f -o "$D/a.kmt" $mode
 		loads record -f -o "$D/a.kmt" $mode "${all[@]}" --follow
+	done
+}
+
+# Where functions can be attached to: by both means, in every mode; else one clear error.
+@test "tracer bulk by name, and by kprobes" {
+	local mode tracer
+	if ! "$KMT" doctor | grep -q '^ok   bulk free'; then
+		run "$KMT" stat --tracer slab,bulk --for 1ms
+		[ "$status" = 3 ]
+		[[ "$output" == "kmemtrace: tracer 'bulk' needs functions to attach to: "* ]]
+		return
+	fi
+	for tracer in slab,bulk slab,bulk:kprobe; do
+		for mode in "${STAT_MODES[@]}"; do
+			[[ $mode == *--tracer* ]] || loads stat --tracer "$tracer" $mode
+		done
+		for mode in "${TRACE_MODES[@]}"; do
+			loads trace --tracer "$tracer" $mode
+		done
 	done
 }
