@@ -1,0 +1,103 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# The screen while the kernel is traced: known amounts appear on it, at 80x24 and
+# at 200x60, and a cache whose books are off is never a suspect.
+
+load lib.bash
+load ../cli/screen.bash
+
+setup_file() { live_setup_file; }
+setup() { live_setup; need_bpf; need_tmux; }
+teardown() { screen_end; live_teardown; }
+
+@test "1000 messages of 1000 bytes under Sites, and in the file that w writes" {
+	mkfifo "$D/go" "$D/end"
+	background "$LOAD/msgq" -n 1000 -s 1000 -W "$D/go" -w "$D/end" -p "$D/phase"
+	screen 80 24
+	wait_for "[1 Sites]"
+	: >"$D/go"
+	until_true 20 grep -q sent "$D/phase"
+	keys '/' load_msg Enter
+	# 1000 objects of 2048 bytes
+	wait_for "2.0 MiB"
+	shown | grep -E '^>[ !] *2\.0 MiB .* 1000 .* load_msg\+0x' || fail "$(shown)"
+	tm resize-window -t top -x 200 -y 60
+	wait_for " MODULE"
+	keys B
+	wait_for "2048000"
+	shown | grep -E '^>[ !] *2048000 .* 1000 .* vmlinux load_msg\+0x' || fail "$(shown)"
+	keys Enter
+	wait_for "live_objects                     1000"
+	wait_for "live_bytes_requested          1048000"
+	keys Escape
+	keys w
+	wait_for "written: kmemtrace-"
+	expect "in the file" "$("$KMT" report "$D"/kmemtrace-*.kmt site --format json --limit 0 |
+		jq '[.rows[] | select(.site | startswith("load_msg+"))] | map(.live_objects) | add')" = 1000
+	: >"$D/end"
+	wait_for " 0 B "
+	keys q
+	ends_with 0
+}
+
+@test "the display stops, the books do not; a baseline counts from there" {
+	mkfifo "$D/go" "$D/end"
+	background "$LOAD/msgq" -n 500 -s 1000 -W "$D/go" -w "$D/end" -p "$D/phase"
+	screen 200 60
+	wait_for "[1 Sites]"
+	keys b
+	wait_for "counts of the baseline's"
+	keys Space
+	wait_for "[paused]"
+	: >"$D/go"
+	until_true 20 grep -q sent "$D/phase"
+	keys '/' load_msg Enter
+	wait_for "filter: load_msg"
+	has_not "load_msg+0x"
+	keys Space
+	wait_for "load_msg+0x"
+	keys Enter
+	wait_for "allocs                            500"
+	keys q
+	ends_with 0
+	: >"$D/end"
+}
+
+@test "maple_node, freed in bulk without events: marked, and never a suspect" {
+	grep -q '^maple_node ' /proc/slabinfo || skip "this kernel has no maple_node"
+	background "$LOAD/mprotect" -k 100000
+	screen 200 60 --by cache
+	wait_for "[2 Caches]"
+	keys '/' '^maple_node$' Enter
+	wait_for "off by"
+	shown | grep -E '^>!.* maple_node$' || fail "$(shown)"
+	keys 3
+	wait_for "[3 Suspects]"
+	for _ in {1..20}; do
+		! shown | grep -E '^.. suspect .* maple_node$' || fail "$(shown)"
+		sleep 0.1
+	done
+	keys q
+	ends_with 0
+}
+
+@test "--batch -n 3: three tables of three intervals; nothing of them is left behind" {
+	"$KMT" top --batch -n 3 --interval 300ms --by site --format ndjson >"$OUT"
+	expect tables "$(jq -s '[.[] | select(.record == "summary")] | length' "$OUT")" = 3
+	# one ends where the next begins
+	jq -es '[.[] | select(.record == "summary") | .window_ns] | add >= 900000000' "$OUT" >"$D/all"
+}
+
+@test "stat --interval --format ndjson: the same rows, of each interval" {
+	mkfifo "$D/go" "$D/end"
+	background "$LOAD/msgq" -n 700 -s 1000 -W "$D/go" -w "$D/end" -p "$D/phase"
+	background "$KMT" stat --interval 500ms --for 5s --by site --limit 0 --format ndjson -o "$D/x.kmt" >"$OUT"
+	local pid=$JOB
+	until_true 20 test -s "$OUT"
+	: >"$D/go"
+	wait "$pid"
+	: >"$D/end"
+	# allocated in one interval or two, and in no other
+	expect allocs "$(jq -s '[.[] | select((.site // "") | startswith("load_msg+")) | .allocs] | add' "$OUT")" = 700
+	jq -es '[.[] | select((.site // "") | startswith("load_msg+")) | .net_bytes_per_s] | max > 0' "$OUT" >"$D/net"
+}
