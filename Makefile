@@ -168,7 +168,6 @@ clean:
 	rm -rf build
 
 .PHONY: all unit tools fuzzers setup run check check-vm check-vm-all fuzz bench install uninstall clean
-.SECONDARY:
 .DELETE_ON_ERROR:
 
 -include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(UNIT_BIN:=.d) $(FUZZ_BIN:=.d)

@@ -17,6 +17,9 @@ static __noinline __u64 kmt_page_cache(__u64 addr, __u64 given)
 	__u64 page, head = 0, cache = 0;
 	__u32 size = 0;
 
+	/* renamed in 7.x, where bpf_get_kmem_cache() is at hand */
+	if (!bpf_core_field_exists(((struct page *)0)->compound_head))
+		return 0;
 	if (!kmt_vmemmap || addr < kmt_linear)
 		return 0;
 	page = kmt_vmemmap + ((addr - kmt_linear) >> kmt_page_shift) * kmt_page_struct;

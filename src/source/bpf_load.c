@@ -642,6 +642,7 @@ static int load_without_functions(struct kmt_bpf *b, const struct btf *btf)
 	*b->load = (struct kmt_bpf_load){ .cgroup_fd = -1 };
 	libbpf_said[0] = '\0';
 	b->opts.tracers &= ~KMT_TRACER_BIT(bulk);
+	b->load->functions.chosen = true;	/* and none of them is seen: told so */
 	return load_chosen(b, btf);
 }
 
