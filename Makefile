@@ -148,6 +148,7 @@ bench:
 	@$(MAKE) --no-print-directory all tools
 	@tests/bench/run $(B)
 	@tests/bench/recordings $(B)
+	@tests/bench/functions $(B)
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/share/man/man1 \

@@ -426,6 +426,8 @@ static __always_inline int kmt_count_free(__u32 flags, void *base, struct kmt_cp
 		if (!kmt_object_remove(base, kmt_object_key(type, addr), &what, &born)) {
 			if (ask_cache)
 				*cache = kmt_ask_cache(addr);
+			else if (!*cache && (type & 0xff) <= KMT_WIRE_CACHE)
+				*cache = kmt_page_cache(addr, 0);
 			if (*cache)
 				kmt_count_untracked(*cache, 1);
 			else

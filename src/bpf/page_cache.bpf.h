@@ -11,11 +11,15 @@
 #include "bpf/compat.bpf.h"
 #include "bpf/maps.bpf.h"
 
-/* struct kmem_cache *, 0 = not to be had; 'given' is what the event says of its stride. */
+/*
+ * struct kmem_cache *, 0 = not to be had. 'given' is what the event says of its
+ * stride; 0, of a free, which says nothing: then what is found must at least
+ * look like a cache.
+ */
 static __noinline __u64 kmt_page_cache(__u64 addr, __u64 given)
 {
 	__u64 page, head = 0, cache = 0;
-	__u32 size = 0;
+	__u32 size = 0, object_size = 0;
 
 	/* renamed in 7.x, where bpf_get_kmem_cache() is at hand */
 	if (!bpf_core_field_exists(((struct page *)0)->compound_head))
@@ -32,7 +36,11 @@ static __noinline __u64 kmt_page_cache(__u64 addr, __u64 given)
 		bpf_core_read(&cache, sizeof(cache), &((struct page *)page)->slab_cache);
 	/* a large kmalloc lies in no slab, and its page has something else there */
 	bpf_core_read(&size, sizeof(size), &((struct kmem_cache *)cache)->size);
-	return size && size == given ? cache : 0;
+	bpf_core_read(&object_size, sizeof(object_size),
+		      &((struct kmem_cache *)cache)->object_size);
+	if (!object_size || object_size > size)
+		return 0;
+	return !given || size == given ? cache : 0;
 }
 
 #endif

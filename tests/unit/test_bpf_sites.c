@@ -81,7 +81,9 @@ static void test_mix_is_unique(void **state)
 /* Four pages of memory at the direct mapping's start; page 3 is the tail of page 2. */
 static void test_page_cache(void **state)
 {
-	struct kmem_cache small = { .size = 64 }, large = { .size = 2048 };
+	struct kmem_cache small = { .size = 64, .object_size = 64 };
+	struct kmem_cache large = { .size = 2048, .object_size = 2000 };
+	struct kmem_cache no_cache = { .size = 64, .object_size = 65 };
 	struct page pages[4] = {
 		{ .slab_cache = &small },
 		{ .slab_cache = NULL },
@@ -98,6 +100,12 @@ static void test_page_cache(void **state)
 	assert_int_equal(kmt_page_cache(linear + 4095, 64), (uintptr_t)&small);
 	assert_int_equal(kmt_page_cache(linear + 2 * 4096 + 2048, 2048), (uintptr_t)&large);
 	assert_int_equal(kmt_page_cache(linear + 3 * 4096 + 2048, 2048), (uintptr_t)&large);
+	/* of a free the size is not known: what is found must look like a cache */
+	assert_int_equal(kmt_page_cache(linear + 64, 0), (uintptr_t)&small);
+	assert_int_equal(kmt_page_cache(linear + 3 * 4096, 0), (uintptr_t)&large);
+	pages[0].slab_cache = &no_cache;
+	assert_int_equal(kmt_page_cache(linear + 64, 0), 0);
+	pages[0].slab_cache = &small;
 	/* not of that size, so the page is no slab's; before the mapping; not known where it is */
 	assert_int_equal(kmt_page_cache(linear + 3 * 4096, 4096), 0);
 	assert_int_equal(kmt_page_cache(linear - 1, 64), 0);
