@@ -174,7 +174,7 @@ static void silent(const struct kmt_probe *p, struct finding *f, enum kmt_functi
 	else if (!fn->name)
 		found(f, WARN, "absent");
 	else if (fn->how == KMT_ATTACH_NONE)
-		found(f, WARN, "%s: fentry: %s, no kprobe", fn->name, strerror(-fn->err));
+		found(f, WARN, "%s: no fentry, no kprobe", fn->name);
 	else
 		found(f, OK, "%s: %s", fn->name, kmt_attach_name(fn->how));
 }
