@@ -23,7 +23,7 @@ ZERO_SIZE_PTR = 16
 class Kallsyms:
     def __init__(self):
         table = []
-        with open("/proc/kallsyms", encoding="ascii") as f:
+        with open("/proc/kallsyms", encoding="utf-8") as f:
             for line in f:
                 addr, kind, name = line.split()[:3]
                 if kind in "tTwW":
