@@ -37,7 +37,7 @@ def names: [.cache | sub(" \\(inferred\\)$"; "")] + ((.aliases // []) | if type 
 	{ cache: $name, allocs, traced: .balance.traced_net, real: $real, off: $off,
 	  tolerance: $tolerance,
 	  allowed: ([$tolerance, (.allocs / 50 | floor),
-		     if any(names[]; test("^(vm_area_struct|anon_vma|anon_vma_chain)$")) then 128
+		     if any(names[]; test("^(vm_area_struct|vma_lock|anon_vma|anon_vma_chain)$")) then 128
 		     else 0 end] | max),
 	  said: .balance.verdict, said_real: .balance.real_net } |
 	.balanced = (($off | abs) <= .allowed) |
