@@ -74,6 +74,8 @@ static __always_inline void kmt_own_alloc(__u64 *count, const struct kmt_alloc *
 	count[KMT_CNT_OWN]++;
 	if (ask_cache && a->addr)
 		cache = kmt_ask_cache(a->addr);
+	else if (!cache && a->addr && a->type == KMT_WIRE_KMALLOC)
+		cache = kmt_page_cache(a->addr, a->bytes_alloc);
 	if (cache && a->addr)
 		kmt_count_untracked(cache, 0);
 }
