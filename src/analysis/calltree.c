@@ -17,8 +17,6 @@
 #include "core/session.h"
 #include "symbol/symbols.h"
 
-#define _cleanup_buf_ __attribute__((cleanup(kmt_buf_done)))
-
 /* A row's path: numbers of names, the root first. */
 struct path {
 	size_t *v;

@@ -11,7 +11,6 @@
 #include "base/fmt.h"
 #include "report/report.h"
 
-#define _cleanup_buf_ _cleanup_(kmt_buf_done)
 #define N_BLAMED 3	/* call sites named beside a broken limit */
 
 enum place { SUMMARY, QUALITY, ROWS, RATIO };

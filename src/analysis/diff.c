@@ -13,7 +13,6 @@
 #include "core/sat.h"
 #include "report/report.h"
 
-#define _cleanup_buf_ _cleanup_(kmt_buf_done)
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 
 #define BYTES	KMT_UNIT_BYTES

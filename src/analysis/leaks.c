@@ -22,8 +22,6 @@
 
 extern const struct kmt_analysis kmt_analysis_leaks;
 
-#define _cleanup_buf_ __attribute__((cleanup(kmt_buf_done)))
-
 #define MIN_WINDOWS	3	/* that must have grown */
 #define FALLS		4	/* for so many that grew one may have shrunk */
 

@@ -17,7 +17,6 @@
 extern const struct kmt_analysis kmt_analysis_lifetimes;
 
 #define _cleanup_groups_ _cleanup_(kmt_groups_done)
-#define _cleanup_buf_ _cleanup_(kmt_buf_done)
 
 #define BAR 18
 

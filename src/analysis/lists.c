@@ -16,8 +16,6 @@
 #include "core/session.h"
 #include "report/report.h"
 
-#define _cleanup_buf_ _cleanup_(kmt_buf_done)
-
 static const struct kmt_site *member(const struct kmt_analysis_in *in,
 				     const struct kmt_groups *groups, const struct kmt_group *g,
 				     size_t i)

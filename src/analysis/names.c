@@ -14,8 +14,6 @@
 #include "symbol/slabs.h"
 #include "symbol/symbols.h"
 
-#define _cleanup_buf_ _cleanup_(kmt_buf_done)
-
 #define BUILT_IN "vmlinux"
 
 int kmt_name_take(struct kmt_buf *b, struct kmt_cell *cell)

@@ -17,7 +17,6 @@
 #include "core/session.h"
 #include "report/report.h"
 
-#define _cleanup_buf_ _cleanup_(kmt_buf_done)
 #define _cleanup_books_ _cleanup_(kmt_books_done)
 
 #define NAMED 3		/* caches named in a sentence */

@@ -22,7 +22,6 @@
 #define _cleanup_groups_ _cleanup_(kmt_groups_done)
 #define _cleanup_books_ _cleanup_(kmt_books_done)
 #define _cleanup_report_ _cleanup_(cleanup_report)
-#define _cleanup_buf_ _cleanup_(kmt_buf_done)
 
 static void cleanup_report(struct kmt_report **r)
 {

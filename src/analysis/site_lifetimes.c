@@ -14,8 +14,6 @@
 
 extern const struct kmt_analysis kmt_analysis_site_lifetimes;
 
-#define _cleanup_buf_ _cleanup_(kmt_buf_done)
-
 static const struct kmt_column columns[] = {
 	{ "lifetimes", "ENDED", KMT_UNIT_COUNT, KMT_SHOWN, false },
 	{ "lifetime_p50_ns", "P50", KMT_UNIT_NS, KMT_SHOWN, false },

@@ -25,7 +25,6 @@
 extern const struct kmt_analysis kmt_analysis_sizes;
 
 #define _cleanup_groups_ _cleanup_(kmt_groups_done)
-#define _cleanup_buf_ _cleanup_(kmt_buf_done)
 
 #define BAR 12
 

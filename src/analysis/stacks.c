@@ -17,7 +17,6 @@
 extern const struct kmt_analysis kmt_analysis_stacks;
 
 #define _cleanup_tree_ _cleanup_(kmt_calltree_done)
-#define _cleanup_buf_ _cleanup_(kmt_buf_done)
 
 #define INDENT_MAX	16	/* levels; beyond, a line would be all blanks */
 

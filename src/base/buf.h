@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+#include "base/cleanup.h"
+
 /*
  * A growing string. Memory errors stick: append what you like, look at
  * kmt_buf_error() once at the end.
@@ -16,6 +18,7 @@ struct kmt_buf {
 };
 
 void kmt_buf_done(struct kmt_buf *b);
+#define _cleanup_buf_ _cleanup_(kmt_buf_done)
 void kmt_buf_clear(struct kmt_buf *b);	/* keep the memory, forget the text */
 void kmt_buf_reserve(struct kmt_buf *b, size_t more);	/* room for so many bytes more */
 void kmt_buf_add(struct kmt_buf *b, const char *data, size_t len);

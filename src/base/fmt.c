@@ -12,8 +12,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-#define _cleanup_buf_ __attribute__((cleanup(kmt_buf_done)))
-
 #define NS_US	1000ULL
 #define NS_MS	1000000ULL
 #define NS_S	1000000000ULL

@@ -23,8 +23,6 @@
 #define ALARM_ON	"\033[1;7m"
 #define ALARM_OFF	"\033[0m"
 
-#define _cleanup_buf_ _cleanup_(kmt_buf_done)
-
 struct text {
 	const struct kmt_report *r;
 	const struct kmt_render_opts *opts;

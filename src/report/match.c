@@ -11,8 +11,6 @@
 #include "base/err.h"
 #include "report/cell_text.h"
 
-#define _cleanup_buf_ _cleanup_(kmt_buf_done)
-
 /* The column whose name stands before an operator; -1: there is none, so it is no condition. */
 static int column_before_operator(const struct kmt_report *r, const char *expr, size_t *ret_len)
 {

@@ -12,8 +12,6 @@
 #include "base/err.h"
 #include "base/fmt.h"
 
-#define _cleanup_buf_ _cleanup_(kmt_buf_done)
-
 /* A column by name, or -EINVAL with the names there are. */
 static int need_column(const struct kmt_report *r, const char *name)
 {

@@ -10,8 +10,6 @@
 #include "base/err.h"
 #include "symbol/gfp.h"
 
-#define _cleanup_buf_ _cleanup_(kmt_buf_done)
-
 #define BIT(n)		(UINT64_C(1) << (n))
 
 #define DMA		BIT(0)
