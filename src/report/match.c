@@ -55,12 +55,16 @@ static int finds(const struct kmt_report *r, const struct kmt_row *row, int colu
 	return 0;
 }
 
+static bool is_set(const void *ctx, size_t row)
+{
+	return ((const bool *)ctx)[row];
+}
+
 /* Which rows stay is known before the first one goes. */
 static int keep_found(struct kmt_report *r, int column, bool wanted, const regex_t *re)
 {
 	_cleanup_free_ bool *stays = calloc(r->n_rows + 1, sizeof(*stays));
 	_cleanup_buf_ struct kmt_buf b = { 0 };
-	size_t kept = 0;
 
 	if (!stays)
 		return kmt_err(-ENOMEM, "out of memory");
@@ -71,15 +75,7 @@ static int keep_found(struct kmt_report *r, int column, bool wanted, const regex
 			return found;
 		stays[i] = found == wanted;
 	}
-	for (size_t i = 0; i < r->n_rows; i++) {
-		if (stays[i]) {
-			r->rows[kept++] = r->rows[i];
-		} else {
-			kmt_report_row_done(r, &r->rows[i]);
-			r->rows_total--;
-		}
-	}
-	r->n_rows = kept;
+	kmt_report_keep(r, is_set, stays);
 	return 0;
 }
 

@@ -136,6 +136,9 @@ bool kmt_report_shows(const struct kmt_report *r, size_t column);
  * for numbers with the unit's suffixes. limit 0 = all.
  */
 int kmt_report_filter(struct kmt_report *r, const char *expr);
+/* Only the rows for whose number 'stays' answers true, asked in order, once each. */
+void kmt_report_keep(struct kmt_report *r, bool (*stays)(const void *ctx, size_t row),
+		     const void *ctx);
 int kmt_report_sort(struct kmt_report *r, const char *spec);
 void kmt_report_limit(struct kmt_report *r, uint64_t limit);
 int kmt_report_choose(struct kmt_report *r, const char *comma_list);

@@ -188,20 +188,13 @@ static bool match(const struct filter *f, const struct kmt_cell *c)
 	return false;
 }
 
-int kmt_report_filter(struct kmt_report *r, const char *expr)
+void kmt_report_keep(struct kmt_report *r, bool (*stays)(const void *ctx, size_t row),
+		     const void *ctx)
 {
-	_cleanup_free_ char *key = strdup(expr);
-	struct filter f = { 0 };
 	size_t kept = 0;
-	int err;
 
-	if (!key)
-		return kmt_err(-ENOMEM, "out of memory");
-	err = parse_filter(r, expr, key, &f);
-	if (err)
-		return err;
 	for (size_t i = 0; i < r->n_rows; i++) {
-		if (match(&f, &r->rows[i].cells[f.column])) {
+		if (stays(ctx, i)) {
 			r->rows[kept++] = r->rows[i];
 		} else {
 			kmt_report_row_done(r, &r->rows[i]);
@@ -209,6 +202,32 @@ int kmt_report_filter(struct kmt_report *r, const char *expr)
 		}
 	}
 	r->n_rows = kept;
+}
+
+struct filtered {
+	const struct kmt_report *r;
+	const struct filter *f;
+};
+
+static bool passes(const void *ctx, size_t row)
+{
+	const struct filtered *x = ctx;
+
+	return match(x->f, &x->r->rows[row].cells[x->f->column]);
+}
+
+int kmt_report_filter(struct kmt_report *r, const char *expr)
+{
+	_cleanup_free_ char *key = strdup(expr);
+	struct filter f = { 0 };
+	int err;
+
+	if (!key)
+		return kmt_err(-ENOMEM, "out of memory");
+	err = parse_filter(r, expr, key, &f);
+	if (err)
+		return err;
+	kmt_report_keep(r, passes, &(struct filtered){ .r = r, .f = &f });
 	return 0;
 }
 
