@@ -67,15 +67,22 @@ static __always_inline __u64 kmt_ask_cache(__u64 addr)
 	return cache;
 }
 
+/*
+ * The cache of an object whose event names none, 0 = not to be had. 'given': its
+ * stride, 0 unknown. 'ask': a constant, 1 where the kernel can be asked.
+ */
+static __always_inline __u64 kmt_cache_of(__u64 addr, __u64 given, __u32 ask)
+{
+	return ask ? kmt_ask_cache(addr) : kmt_page_cache(addr, given);
+}
+
 static __always_inline void kmt_own_alloc(__u64 *count, const struct kmt_alloc *a, __u32 ask_cache)
 {
 	__u64 cache = a->cache;
 
 	count[KMT_CNT_OWN]++;
-	if (ask_cache && a->addr)
-		cache = kmt_ask_cache(a->addr);
-	else if (!cache && a->addr && a->type == KMT_WIRE_KMALLOC)
-		cache = kmt_page_cache(a->addr, a->bytes_alloc);
+	if (!cache && a->addr && a->type == KMT_WIRE_KMALLOC)
+		cache = kmt_cache_of(a->addr, a->bytes_alloc, ask_cache);
 	if (cache && a->addr)
 		kmt_count_untracked(cache, 0);
 }
@@ -188,13 +195,8 @@ static __always_inline struct kmt_site_row *kmt_alloc_site(void *base, const str
 		struct kmt_alloc copy = *a;	/* only this slow path needs it in memory */
 
 		/* a kmalloc bucket: asked once per site, kept in its row */
-		if (ask_cache && a->addr) {
-			/* through the row: the verifier lets us calculate with numbers only */
-			row->id.cache = (__u64)bpf_get_kmem_cache(a->addr);
-			copy.cache = *(volatile __u64 *)&row->id.cache;
-		} else if (!ask_cache && a->addr && a->type == KMT_WIRE_KMALLOC) {
-			copy.cache = kmt_page_cache(a->addr, a->bytes_alloc);
-		}
+		if (a->addr && a->type == KMT_WIRE_KMALLOC)
+			copy.cache = kmt_cache_of(a->addr, a->bytes_alloc, ask_cache);
 		kmt_site_describe(row, &copy);
 	}
 	return row;
@@ -426,10 +428,8 @@ static __always_inline int kmt_count_free(__u32 flags, void *base, struct kmt_cp
 		__u64 what = 0, born = 0;
 
 		if (!kmt_object_remove(base, kmt_object_key(type, addr), &what, &born)) {
-			if (ask_cache)
-				*cache = kmt_ask_cache(addr);
-			else if (!*cache && (type & 0xff) <= KMT_WIRE_CACHE)
-				*cache = kmt_page_cache(addr, 0);
+			if (!*cache && (type & 0xff) <= KMT_WIRE_CACHE)
+				*cache = kmt_cache_of(addr, 0, ask_cache);
 			if (*cache)
 				kmt_count_untracked(*cache, 1);
 			else

@@ -33,4 +33,9 @@ static __always_inline __u64 kmt_object_born(__u64 what, __u64 birth)
 	return (what & KMT_WHAT_TIME_MASK) << 32 | birth;
 }
 
+static __always_inline __u64 kmt_what_given_up(__u64 what, __u64 now)
+{
+	return (what & ~(__u64)KMT_WHAT_TIME_MASK) | KMT_WHAT_RCU | (now >> 32 & KMT_WHAT_TIME_MASK);
+}
+
 #endif

@@ -224,4 +224,53 @@ static __always_inline int kmt_object_remove(void *base, __u64 addr, __u64 *ret_
 	return res;
 }
 
+/* Mark an address as given up at 'now'; what was known about it stays, and is told. */
+static __always_inline int kmt_bucket_give_up(struct kmt_bucket *b, __u64 addr, __u64 now,
+					      __u64 *ret_what, __u64 *ret_born)
+{
+#define OP(w)									\
+	if (KMT_WAY_IS(b, w, addr)) {						\
+		__u64 what = b->what[w];					\
+										\
+		*ret_what = what;						\
+		*ret_born = kmt_object_born(what, b->birth[w]);			\
+		if (what & KMT_WHAT_RCU)					\
+			return 1;						\
+		*(volatile __u64 *)&b->addr[w] = addr | KMT_ADDR_BUSY;		\
+		barrier();							\
+		b->what[w] = kmt_what_given_up(what, now);			\
+		b->birth[w] = now;						\
+		KMT_PUBLISH(&b->addr[w], addr);					\
+		return 1;							\
+	}
+	KMT_FOR_WAYS(OP)
+#undef OP
+	return 0;
+}
+
+/*
+ * Nobody may use the object any more, but its memory is not free yet: 1 and
+ * what was known about it, with KMT_WHAT_RCU if it was given up before.
+ */
+static __noinline __attribute__((unused)) int
+kmt_object_give_up(__u64 addr, __u64 now, __u64 *ret_what, __u64 *ret_born)
+{
+	void *base = kmt_base();
+	struct kmt_bucket *home, *b;
+
+	if (!base || !ret_what || !ret_born)
+		return 0;
+	home = kmt_bucket_home(base, addr);
+	if (!home)
+		return 0;
+	if (kmt_bucket_give_up(home, addr, now, ret_what, ret_born))
+		return 1;
+	for (__u32 n = 0; n < KMT_SPILLS && home->spilled; n++) {
+		b = kmt_bucket_spill(base, addr, n);
+		if (b && kmt_bucket_give_up(b, addr, now, ret_what, ret_born))
+			return 1;
+	}
+	return 0;
+}
+
 #endif

@@ -49,4 +49,26 @@ static __always_inline int kmt_object_remove(void *base, __u64 addr, __u64 *ret_
 	return !bpf_map_delete_elem(&kmt_objects, &addr);
 }
 
+/*
+ * Nobody may use the object any more, but its memory is not free yet: 1 and
+ * what was known about it, with KMT_WHAT_RCU if it was given up before.
+ */
+static __noinline __attribute__((unused)) int
+kmt_object_give_up(__u64 addr, __u64 now, __u64 *ret_what, __u64 *ret_born)
+{
+	struct kmt_hashed_object *was = bpf_map_lookup_elem(&kmt_objects, &addr);
+	struct kmt_hashed_object o = { .birth = (__u32)now };
+
+	if (!was || !ret_what || !ret_born)
+		return 0;
+	*ret_what = was->what;
+	*ret_born = kmt_object_born(was->what, was->birth);
+	if (was->what & KMT_WHAT_RCU)
+		return 1;
+	o.what = kmt_what_given_up(was->what, now);
+	/* as a whole, as in kmt_object_again() */
+	bpf_map_update_elem(&kmt_objects, &addr, &o, BPF_ANY);
+	return 1;
+}
+
 #endif
