@@ -33,7 +33,7 @@ SANFLAGS := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=un
 endif
 FUZZ_SECONDS ?= 60
 
-PKGS    := libbpf libtracefs libtraceevent smartcols jansson libzstd libxxhash zlib libdw ncursesw
+PKGS    := libbpf libtracefs libtraceevent smartcols jansson libzstd libxxhash zlib libdw ncursesw fuse3
 PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS))
 PKG_LIBS   = $(shell pkg-config --libs $(PKGS))
 
