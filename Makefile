@@ -45,7 +45,7 @@ KCFLAGS  = -std=gnu11 $(CFLAGS) $(WARN) $(SANFLAGS) -D_GNU_SOURCE -DKMT_VERSION=
 BPFFLAGS := -O2 -g -Wall -Werror -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Isrc -Iinclude \
 	   -isystem /usr/include/$(shell $(CC) -print-multiarch)
 
-LIB_DIRS := base core report symbol tracers store source analysis render eventfmt tui
+LIB_DIRS := base core report symbol tracers store source analysis render eventfmt tui control
 LIB_SRC  := $(filter-out %.bpf.c,$(foreach d,$(LIB_DIRS),$(wildcard src/$(d)/*.c)))
 CMD_SRC  := $(wildcard src/cmd/*.c) src/main.c
 LIB_OBJ  := $(LIB_SRC:src/%.c=$(B)/%.o)
