@@ -372,4 +372,7 @@ void kmt_encoder_put(struct kmt_encoder *e, struct kmt_cols_out *c)
 	put_u16(e, c, KMT_COL_EV_REAL_NODE, (const uint16_t *)e->real_node);
 	put_times(e, c);
 	put_addresses(e, c);
+	/* the block may go on: what it has is found by its content */
+	for (size_t s = 0; s < e->shapes.n; s++)
+		e->shapes.v[s * KMT_SHAPE_FIELDS] &= ~(uint64_t)KMT_SHAPE_SLACK_VARIES;
 }

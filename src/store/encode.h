@@ -27,7 +27,7 @@ int kmt_encoder_lost(struct kmt_encoder *e, const struct kmt_lost *lost);
 size_t kmt_encoder_count(const struct kmt_encoder *e);
 /* No less than what the block will take in the file. */
 size_t kmt_encoder_bound(const struct kmt_encoder *e);
-/* Append the columns. Errors stick in c. */
+/* Append the columns; the block stays as it is, and may go on. Errors stick in c. */
 void kmt_encoder_put(struct kmt_encoder *e, struct kmt_cols_out *c);
 void kmt_encoder_clear(struct kmt_encoder *e);
 
