@@ -98,18 +98,28 @@ void kmt_buf_printf(struct kmt_buf *b, const char *fmt, ...)
 		b->data[b->len] = '\0';	/* not the half of an append */
 }
 
+static bool is_plain(unsigned char c)
+{
+	return c >= 0x20 && c <= 0x7e && c != '\\';
+}
+
 void kmt_buf_escape(struct kmt_buf *b, const char *s, size_t max)
 {
 	static const char hex[] = "0123456789abcdef";
 
-	for (size_t i = 0; i < max && s[i]; i++) {
+	for (size_t i = 0, run; i < max && s[i]; i += run) {
 		unsigned char c = s[i];
 		char esc[4] = { '\\', 'x', hex[c >> 4], hex[c & 15] };
 
-		if (c < 0x20 || c > 0x7e || c == '\\')
+		/* most strings are one run */
+		for (run = 0; i + run < max && is_plain(s[i + run]); run++)
+			;
+		if (run) {
+			kmt_buf_add(b, s + i, run);
+		} else {
 			kmt_buf_add(b, esc, sizeof(esc));
-		else
-			kmt_buf_add(b, &s[i], 1);
+			run = 1;
+		}
 	}
 }
 

@@ -56,7 +56,17 @@ char *kmt_fmt_bytes(char *out, int64_t bytes, bool exact)
 
 char *kmt_fmt_count(char *out, int64_t n)
 {
-	snprintf(out, KMT_FMT_LEN, "%" PRId64, n);
+	char digits[KMT_FMT_LEN], *d = digits + sizeof(digits);
+	uint64_t u = magnitude(n);
+
+	/* millions of them in a long report, of which snprintf() would be most of the time */
+	*--d = '\0';
+	do
+		*--d = '0' + u % 10;
+	while (u /= 10);
+	if (n < 0)
+		*--d = '-';
+	memcpy(out, d, digits + sizeof(digits) - d);
 	return out;
 }
 

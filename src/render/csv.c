@@ -5,7 +5,6 @@
  */
 #include "render/render.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -63,41 +62,16 @@ static void put_list(struct kmt_buf *b, const char *text)
 	}
 }
 
-static void put_percent(struct kmt_buf *b, double d)
-{
-	int64_t v;
-	uint64_t u;
-
-	if (!kmt_emit_hundredths(d, &v))
-		return;
-	u = v < 0 ? -v : v;
-	kmt_buf_printf(b, "%s%" PRIu64 ".%02" PRIu64, v < 0 ? "-" : "", u / 100, u % 100);
-}
-
 static void put_value(struct kmt_buf *b, enum kmt_unit unit, const struct kmt_cell *c)
 {
-	char out[KMT_FMT_LEN];
-
 	if (kmt_cell_is_null(c, unit))
 		return;
-	switch (unit) {
-	case KMT_UNIT_TEXT:
+	if (unit == KMT_UNIT_TEXT)
 		kmt_buf_escape(b, c->text, SIZE_MAX);
-		break;
-	case KMT_UNIT_LIST:
+	else if (unit == KMT_UNIT_LIST)
 		put_list(b, c->text);
-		break;
-	case KMT_UNIT_PERCENT:
-	case KMT_UNIT_BAR:
-		put_percent(b, c->d);
-		break;
-	case KMT_UNIT_ADDR:
-		kmt_buf_puts(b, kmt_fmt_addr(out, (uint64_t)c->i));
-		break;
-	default:
-		kmt_buf_puts(b, kmt_fmt_count(out, c->i));
-		break;
-	}
+	else
+		kmt_emit_number(b, unit, c);
 }
 
 /* The stack's column is always there, so that all rows of a run have the same fields. */

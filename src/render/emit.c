@@ -2,10 +2,12 @@
 #include "render/emit.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/fmt.h"
 
 #define PREFIX "quality_"
 
@@ -53,6 +55,29 @@ bool kmt_emit_hundredths(double d, int64_t *ret)
 		return false;
 	*ret = (int64_t)(d * 100 + (d < 0 ? -0.5 : 0.5));
 	return true;
+}
+
+static void put_percent(struct kmt_buf *b, double d)
+{
+	int64_t v;
+	uint64_t u;
+
+	if (!kmt_emit_hundredths(d, &v))
+		return;
+	u = v < 0 ? -v : v;
+	kmt_buf_printf(b, "%s%" PRIu64 ".%02" PRIu64, v < 0 ? "-" : "", u / 100, u % 100);
+}
+
+void kmt_emit_number(struct kmt_buf *b, enum kmt_unit unit, const struct kmt_cell *c)
+{
+	char out[KMT_FMT_LEN];
+
+	if (unit == KMT_UNIT_PERCENT || unit == KMT_UNIT_BAR)
+		put_percent(b, c->d);
+	else if (unit == KMT_UNIT_ADDR)
+		kmt_buf_puts(b, kmt_fmt_addr(out, (uint64_t)c->i));
+	else
+		kmt_buf_puts(b, kmt_fmt_count(out, c->i));
 }
 
 static bool is_number(const struct kmt_field *f)

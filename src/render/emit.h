@@ -29,6 +29,8 @@ bool kmt_emit_has_stack(const struct kmt_report *r);
 
 /* Hundredths, rounded half away from zero; false if there is no such number. */
 bool kmt_emit_hundredths(double d, int64_t *ret);
+/* A cell that is no text and not null, for programs: no unit, no suffix. */
+void kmt_emit_number(struct kmt_buf *b, enum kmt_unit unit, const struct kmt_cell *c);
 
 /*
  * Losses that every row of CSV and NDJSON carries, so that no line can be read
