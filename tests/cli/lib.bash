@@ -13,7 +13,7 @@ KALLSYMS=$SAMPLES/kallsyms-2008.txt
 # kmt ARG...: run kmemtrace; standard output in $output, standard error in $stderr.
 # What is accepted by mistake must not trace for ever.
 kmt() {
-	run --separate-stderr timeout -s INT 20 "$KMT" "$@"
+	run --separate-stderr timeout -s INT 60 "$KMT" "$@"
 }
 
 fail() {

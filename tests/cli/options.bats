@@ -190,10 +190,10 @@ commands() {
 @test "closed standard output: an error; closed input or error: no matter" {
 	for args in list "stat --from $SAMPLE" "trace --from $SAMPLE"; do
 		# shellcheck disable=SC2086
-		! said=$(timeout 20 "$KMT" $args 2>&1 >&-) || fail "$args: status 0 without output"
+		! said=$(timeout 60 "$KMT" $args 2>&1 >&-) || fail "$args: status 0 without output"
 		[[ $said == *"standard output: Bad file descriptor"* ]] || fail "$args said: $said"
 		# shellcheck disable=SC2086
-		timeout 20 "$KMT" $args <&- 2>&- >"$BATS_TEST_TMPDIR/out" || fail "$args: status $?"
+		timeout 60 "$KMT" $args <&- 2>&- >"$BATS_TEST_TMPDIR/out" || fail "$args: status $?"
 		[ -s "$BATS_TEST_TMPDIR/out" ] || fail "$args: no output"
 	done
 }

@@ -181,12 +181,20 @@ waits() {
 
 @test "^C ends the reading of a pipe, with a report on what came" {
 	mkfifo "$(D fifo)"
-	{ cat "$SAMPLE"; sleep 20; } >"$(D fifo)" 3>&- &
-	local writer=$!
+	{ cat "$SAMPLE"; : >"$(D written)"; exec sleep 60; } >"$(D fifo)" 3>&- &
+	local writer=$! reader i status=0
 
-	run --separate-stderr timeout -s INT --preserve-status 1 "$KMT" report - --format json <"$(D fifo)"
+	env --default-signal=INT "$KMT" report - --format json <"$(D fifo)" >"$(D out)" 2>"$(D err)" 3>&- &
+	reader=$!
+	# all is written, and it waits for more: it has read it
+	for ((i = 0; i < 300; i++)); do
+		[ ! -e "$(D written)" ] || ! grep -q '^State:.S' "/proc/$reader/status" || break
+		sleep 0.1
+	done
+	kill -INT "$reader"
+	wait "$reader" || status=$?
 	kill "$writer"
 	expect status "$status" = 130
-	expect events "$(jq .quality.events <<<"$output")" = 15
-	[[ $stderr == *"interrupted"* ]] || fail "$stderr"
+	expect events "$(jq .quality.events "$(D out)")" = 15
+	grep -q "interrupted" "$(D err)" || fail "$(cat "$(D err)")"
 }

@@ -130,7 +130,7 @@ theirs() {
 		for part in $(seq 1 63); do
 			head -c $((size * part / 64)) "$G/$file.dat" >"$(D cut)"
 			status=0
-			timeout 20 "$KMT" trace --from "$(D cut)" >"$(D out)" 2>"$(D err)" || status=$?
+			timeout 60 "$KMT" trace --from "$(D cut)" >"$(D out)" 2>"$(D err)" || status=$?
 			case $status in
 			0)
 				# what is cut off the end of the last page may be empty

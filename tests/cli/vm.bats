@@ -45,7 +45,7 @@ machine() {
 
 @test "a machine that hangs: stopped, a failure, the end of its console" {
 	machine 'echo 1..2 >&4; echo the last word >&3; exec sleep 100'
-	KMT_VM_LIMIT=1 run "$ROOT/tests/vm/run" 6.1
+	KMT_VM_LIMIT=3 run "$ROOT/tests/vm/run" 6.1
 	[ "$status" = 1 ]
 	grep -q '^not ok 1 Linux 6.1, default: the machine hangs' <<<"$output"
 	grep -qx '# the last word' <<<"$output"

@@ -33,9 +33,15 @@ reported_names() {
 		grep -v '^:' | sort -u
 }
 
+connections() {
+	rm -f "$D/phase"
+	stat_json -- "$LOAD/tcp" -n "$1" -p "$D/phase"
+}
+
 @test "200 connections closed by the client: 200 TIME-WAIT sockets are live" {
 	need_function inet_twsk_alloc
-	stat_json -- "$LOAD/tcp" -n 200 -p "$D/phase"
+	# the last step of a connection is taken in an interrupt
+	lossless -i connections 200
 	local port ours all
 	port=$(awk '$1 == "port" { print $2 }' "$D/phase")
 	ours=$(time_wait "$port")
@@ -52,7 +58,7 @@ reported_names() {
 
 @test "merged caches: every name the kernel knows is reported" {
 	need_function inet_bind2_bucket_create
-	stat_json -- "$LOAD/tcp" -n 50
+	lossless -i connections 50
 	local names
 	names=$(reported_names inet_bind2_bucket_create)
 	[ "$(wc -l <<<"$names")" -gt 1 ] || [ "$(sysfs_names tcp_bind2_bucket | wc -l)" -le 1 ] ||
@@ -86,13 +92,13 @@ reported_names() {
 	jq -r '.notes[]' "$OUT" | grep -q maple_node || fail "no note names maple_node: $(jq -c .notes "$OUT")"
 }
 
+by_cache() {
+	"$KMT" stat --by cache --limit 0 --format json -- "$@" >"$OUT" 2>"$ERR" || fail "$(cat "$ERR")"
+}
+
 @test "messages: the books of their cache balance" {
-	local try
 	# on a busy machine an interrupt may cost an event; then nothing is claimed
-	for try in 1 2 3 4 5; do
-		"$KMT" stat --by cache --limit 0 --format json -- "$LOAD/msgq" -n 4000 -s 3000 >"$OUT"
-		[ "$(value quality.recursion_misses)" != 0 ] || break
-	done
+	lossless -i by_cache "$LOAD/msgq" -n 4000 -s 3000
 	# 3048 bytes: a 4 KiB cache of its own family where the kernel has one
 	[ -d /sys/kernel/slab/msg_msg-4k ] || skip "kernel has no cache of its own for messages"
 	local row

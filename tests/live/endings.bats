@@ -22,7 +22,7 @@ expect_whole_report() {
 	local tool=$JOB
 	wait_attached "$tool"
 	: >"$D/start"
-	until_true 10 grep -q sent "$D/phase"
+	until_true 60 grep -q sent "$D/phase"
 	kill -INT "$tool"
 	local status=0
 	wait "$tool" || status=$?
@@ -46,7 +46,7 @@ expect_whole_report() {
 }
 
 @test "SIGINT ends the stream at a line's end, exit status 0" {
-	background "$KMT" trace >"$D/events" 2>"$ERR"
+	background "$KMT" trace --buffer 16M >"$D/events" 2>"$ERR"
 	local tool=$JOB
 	wait_attached "$tool"
 	"$LOAD/msgq" -n 100

@@ -118,8 +118,12 @@ one_line_error() {
 	expect allocs "$(sum allocs "$SITE")" = 200
 }
 
+streamed() {
+	"$KMT" trace --buffer 16M "$@" >"$D/events" 2>"$ERR" || fail "$(cat "$ERR")"
+}
+
 @test "the stream is filtered as the books are" {
-	"$KMT" trace --filter "site=$SITE" -- "$LOAD/msgq" -n 400 -s 1000 >"$D/events" 2>"$ERR"
+	lossless streamed --filter "site=$SITE" -- "$LOAD/msgq" -n 400 -s 1000
 	"$MODEL" default "$SITE" <"$D/events" >"$OUT"
 	expect allocs "$(value "sites.$SITE.allocs")" = 400
 	expect "live at the end" "$(value "sites.$SITE.live_objects")" = 0

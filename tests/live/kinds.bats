@@ -12,20 +12,29 @@ teardown() { live_teardown; }
 
 # ask VIEW SOURCE [MSGQ OPTIONS]: the view of a run of msgq that receives what it sent.
 ask() {
+	if [ "$2" = bpf ]; then need_bpf; else need_tracefs; fi
+	lossless measure "$@"
+}
+
+measure() {
 	local view=$1 source=$2
 	shift 2
-	if [ "$source" = bpf ]; then need_bpf; else need_tracefs; fi
-	"$KMT" stat --source "$source" --format json --limit 0 --by "$view" -- \
+	"$KMT" stat --buffer 16M --source "$source" --format json --limit 0 --by "$view" -- \
 		"$LOAD/msgq" "$@" >"$OUT" 2>"$ERR" || fail "$(cat "$ERR")"
 }
 
 # The same, with the messages still there when the view is printed.
 ask_held() {
+	if [ "$2" = bpf ]; then need_bpf; else need_tracefs; fi
+	lossless measure_held "$@"
+}
+
+measure_held() {
 	rm -f "$D/go" "$D/phase"
 	mkfifo "$D/go"
-	ask "$@" -d -w "$D/go" -p "$D/phase"
+	measure "$@" -d -w "$D/go" -p "$D/phase"
 	: >"$D/go"
-	until_true 10 grep -q received "$D/phase"
+	until_true 60 grep -q received "$D/phase"
 }
 
 # field NAME: of the one row of that site

@@ -13,7 +13,7 @@ teardown() { live_teardown; }
 # End a msgq that was left holding its messages: $1 is its fifo.
 let_go() {
 	: >"$1"
-	until_true 10 grep -q received "$D/phase"
+	until_true 60 grep -q received "$D/phase"
 }
 
 @test "1000 messages of 1000 bytes, held: live objects and bytes to the byte" {
@@ -136,9 +136,17 @@ let_go() {
 		$((live + $(total frees) + $(total untraced_frees) + $(value quality.lost_objects)))
 }
 
+# Objects are refused, which is the point; the ring must not be full.
+few_objects() {
+	"$KMT" trace --buffer 16M --objects 64 -- "$LOAD/msgq" -n 1000 -s 1000 >"$D/events" 2>"$ERR" ||
+		fail "$(cat "$ERR")"
+	"$MODEL" default "$SITE" <"$D/events" >"$D/model"
+	sed -i 's/[0-9]* lost (live-object table full)//' "$ERR"
+}
+
 @test "--objects 64: the stream says so in place" {
-	"$KMT" trace --objects 64 -- "$LOAD/msgq" -n 1000 -s 1000 >"$D/events" 2>"$ERR"
-	"$MODEL" default "$SITE" <"$D/events" >"$OUT"
+	lossless few_objects
+	mv "$D/model" "$OUT"
 	expect allocs "$(value "sites.$SITE.allocs")" = 1000
 	expect "overflow records" "$(jq '[.overflow | to_entries[] | select(.key | test("object")) |
 		.value.records] | add // 0' "$OUT")" -ge 1

@@ -23,25 +23,32 @@ first_function() {
 	done
 }
 
-# held TRACER [OPTIONS] -- PAGES-ARGS: what is held when the command has ended
-held() {
-	local tracer=$1 options=()
-	shift
-	while [ "$1" != -- ]; do options+=("$1"); shift; done
-	shift
-	"$KMT" stat --format json --limit 0 --by site --tracer "$tracer" "${options[@]}" -- \
-		"$LOAD/pages" -w "$D/go" "$@" >"$OUT" 2>"$ERR" || fail "$(cat "$ERR")"
-	: >"$D/go"
-}
-
-# gone TRACER [OPTIONS] -- PAGES-ARGS: the same when it was let go
-gone() {
+# measure TRACER [OPTIONS] -- PAGES-ARGS: a report of it, by site
+measure() {
 	local tracer=$1 options=()
 	shift
 	while [ "$1" != -- ]; do options+=("$1"); shift; done
 	shift
 	"$KMT" stat --format json --limit 0 --by site --tracer "$tracer" "${options[@]}" -- \
 		"$LOAD/pages" "$@" >"$OUT" 2>"$ERR" || fail "$(cat "$ERR")"
+}
+
+# held TRACER [OPTIONS] -- PAGES-ARGS: what is held when the command has ended
+held() {
+	lossless measure_held "$@"
+}
+
+measure_held() {
+	local options=()
+	while [ "$1" != -- ]; do options+=("$1"); shift; done
+	shift
+	measure "${options[@]}" -- -w "$D/go" "$@"
+	: >"$D/go"
+}
+
+# gone TRACER [OPTIONS] -- PAGES-ARGS: the same when it was let go
+gone() {
+	lossless measure "$@"
 }
 
 # expect_live SITE OBJECTS BYTES
@@ -71,9 +78,9 @@ expect_gone() {
 @test "the same from tracefs" {
 	[ -n "$PIPE" ] || skip "no pipe_write"
 	need_tracefs
-	held page --source tracefs --follow -- pipe 200
+	held page --source tracefs --buffer 16M --follow -- pipe 200
 	expect_live "$PIPE" 200 $((200 * PAGE))
-	gone page --source tracefs --follow -- pipe 200
+	gone page --source tracefs --buffer 16M --follow -- pipe 200
 	expect_gone "$PIPE" 200
 }
 
@@ -123,13 +130,17 @@ expect_gone() {
 	expect_gone "$site" 50
 }
 
+blocks_from() {
+	"$KMT" trace --source "$1" --tracer page,vmalloc --follow --format table --buffer 16M \
+		-- "$LOAD/pages" pipe 100 >"$D/$1" 2>"$ERR" || fail "$(cat "$ERR")"
+}
+
 @test "BPF and tracefs show the same blocks in one stream" {
 	[ -n "$PIPE" ] || skip "no pipe_write"
 	need_tracefs
 	local source
 	for source in bpf tracefs; do
-		"$KMT" trace --source "$source" --tracer page,vmalloc --follow --format table \
-			-- "$LOAD/pages" pipe 100 >"$D/$source" 2>"$ERR"
+		lossless blocks_from "$source"
 		expect "+ of $source" "$(grep -c "^  + *P .* $PIPE\$" "$D/$source")" = 100
 		awk -v f="$PIPE" '$1 == "+" && $2 == "P" && $NF == f { a[$6] = 1 }
 			$1 == "-" && $2 == "P" && ($3 in a) { n++; delete a[$3] }

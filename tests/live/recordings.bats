@@ -32,14 +32,14 @@ setup_file() {
 	JOBS=()
 	why_not >"$R/why" || return 0
 	local try
-	for try in 1 2 3; do
+	for try in 1 2 3 4; do
 		rm -rf "$R/run"
 		mkdir "$R/run"
 		one_run "$R/run" >"$R/log.$try" 2>&1 || { echo "the run failed: $(tail -n 3 "$R/log.$try")" >"$R/failed"; live_teardown; return 0; }
 		live_teardown
 		lost_nothing && return 0
 	done
-	echo "other load on the machine: events lost in three runs" >"$R/why"
+	echo "events were lost in each of $try runs" >"$R/failed"
 }
 
 setup() {
@@ -87,13 +87,13 @@ other_tool_ends() {
 task() {
 	mkfifo "$D/go.$1"
 	background "$D/$NAME" -W "$D/go.$1" -p "$D/phase.$1" "${@:2}"
-	until_true 10 grep -qx "$NAME" "/proc/$JOB/comm"
+	until_true 60 grep -qx "$NAME" "/proc/$JOB/comm"
 }
 
 # step LETTER PHASE: let it go and wait until it has done it.
 step() {
-	timeout 10 bash -c ": >'$D/go.$1'"
-	until_true 20 grep -q "$2" "$D/phase.$1" || { echo "$1: not $2"; return 1; }
+	timeout 60 bash -c ": >'$D/go.$1'"
+	until_true 60 grep -q "$2" "$D/phase.$1" || { echo "$1: not $2"; return 1; }
 }
 
 # observe NAME COMMAND-OPTIONS: a kmemtrace in the background, on; pid in JOB.
@@ -147,7 +147,7 @@ one_run() {
 	other_tool_ends trace-cmd "$trace_cmd"
 	other_tool_ends perf "$perf"
 	# held to here
-	timeout 10 bash -c ": >'$D/held'"
+	timeout 60 bash -c ": >'$D/held'"
 	wait "$a" || return 1
 	"$MODEL" ftrace "$SITE" newque <"$D/text" >"$D/model.json" || return 1
 	perf_lost >"$D/perf_lost"
@@ -367,25 +367,30 @@ by_function() {
 	done
 }
 
-@test "--ring: the last part is there, the beginning is said to be unknown" {
-	# 400 messages, then a storm that pushes them out of the file, then 700 more,
-	# and the 400 are received: frees of what was there before the start
+# 400 messages, then a storm that pushes them out of the file, then 700 more, and
+# the 400 are received: frees of what was there before the start
+ring_run() {
+	rm -f "$D/go" "$D/held" "$D/phase"
 	mkfifo "$D/go" "$D/held"
 	background "$LOAD/msgq" -n 400 -s 52 -W "$D/go" -w "$D/held" -p "$D/phase"
 	local early=$JOB recorder
-	background "$KMT" record --ring 256K --buffer 32M -o "$D/ring.kmt" 2>"$ERR"
+	background "$KMT" record -f --ring 256K --buffer 32M -o "$D/ring.kmt" 2>"$ERR"
 	recorder=$JOB
 	wait_attached "$recorder"
-	timeout 10 bash -c ": >'$D/go'"
-	until_true 10 grep -q sent "$D/phase"
+	timeout 60 bash -c ": >'$D/go'"
+	until_true 60 grep -q sent "$D/phase"
 	"$LOAD/forkstorm" -t 2500
 	"$LOAD/msgq" -n 700 -s 1000
-	timeout 10 bash -c ": >'$D/held'"
+	timeout 60 bash -c ": >'$D/held'"
 	wait "$early"
 	kill -INT "$recorder"
 	wait "$recorder"
+}
+
+@test "--ring: the last part is there, the beginning is said to be unknown" {
+	lossless ring_run
 	report "$D/ring.kmt" site
-	[ "$(value quality.lost_ring)" = 0 ] || skip "other load on the machine: events lost"
+	expect "lost in the ring" "$(value quality.lost_ring)" = 0
 	expect books "$(books "$SITE")" = "[700,700,0,733600,1433600,0,0,0,0]"
 	expect "frees of what was there before" "$(value quality.frees_before_start)" -ge 400
 	# what came before is a loss of unknown size, and is told

@@ -18,7 +18,7 @@ all_received() { ! shown | grep -F 'load_msg+0x' | grep -qv ' 0 B '; }
 	screen 80 24
 	wait_for "[1 Sites]"
 	: >"$D/go"
-	until_true 20 grep -q sent "$D/phase"
+	until_true 60 grep -q sent "$D/phase"
 	keys '/' load_msg Enter
 	# 1000 objects of 2048 bytes
 	wait_for "2.0 MiB"
@@ -39,7 +39,7 @@ all_received() { ! shown | grep -F 'load_msg+0x' | grep -qv ' 0 B '; }
 	keys B
 	: >"$D/end"
 	# received: the row holds nothing, or is not there once nothing happens any more
-	until_true 20 all_received
+	until_true 60 all_received
 	keys q
 	ends_with 0
 }
@@ -54,7 +54,7 @@ all_received() { ! shown | grep -F 'load_msg+0x' | grep -qv ' 0 B '; }
 	keys Space
 	wait_for "[paused]"
 	: >"$D/go"
-	until_true 20 grep -q sent "$D/phase"
+	until_true 60 grep -q sent "$D/phase"
 	keys '/' load_msg Enter
 	wait_for "filter: load_msg"
 	has_not "load_msg+0x"
@@ -95,10 +95,12 @@ all_received() { ! shown | grep -F 'load_msg+0x' | grep -qv ' 0 B '; }
 @test "stat --interval --format ndjson: the same rows, of each interval" {
 	mkfifo "$D/go" "$D/end"
 	background "$LOAD/msgq" -n 700 -s 1000 -W "$D/go" -w "$D/end" -p "$D/phase"
-	background "$KMT" stat --interval 500ms --for 5s --by site --limit 0 --format ndjson -o "$D/x.kmt" >"$OUT"
+	background "$KMT" stat --interval 500ms --for 2m --by site --limit 0 --format ndjson -o "$D/x.kmt" >"$OUT"
 	local pid=$JOB
-	until_true 20 test -s "$OUT"
+	until_true 60 test -s "$OUT"
 	: >"$D/go"
+	until_true 60 grep -q sent "$D/phase"
+	kill -INT "$pid"
 	wait "$pid"
 	: >"$D/end"
 	# allocated in one interval or two, and in no other

@@ -34,13 +34,13 @@ recording() {
 }
 
 wait_recording() {
-	until_true 15 recording "$1" || fail "no instance in 15 s: $(cat "$ERR" 2>/dev/null)"
+	until_true 60 recording "$1" || fail "no instance in 15 s: $(cat "$ERR" 2>/dev/null)"
 	sleep 0.3
 }
 
 @test "1000 messages of 1000 bytes, received on another CPU" {
 	need_cpus 2
-	stat_json --source tracefs -- "$LOAD/msgq" -n 1000 -s 1000 -c 0 -r 1
+	lossless stat_json --source tracefs --buffer 16M -- "$LOAD/msgq" -n 1000 -s 1000 -c 0 -r 1
 	expect source "$(value quality.source)" = tracefs
 	expect lost "$(value quality.lost_ring)" = 0
 	expect allocs "$(sum allocs "$SITE")" = 1000
@@ -62,17 +62,20 @@ wait_recording() {
 		fail "an event is older than the one before it"
 }
 
+# streamed [OPTIONS] -- CMD: its events in $D/events
+streamed() {
+	"$KMT" trace --source tracefs --buffer 16M "$@" >"$D/events" 2>"$ERR" || fail "$(cat "$ERR")"
+}
+
 @test "a site filter passes the frees of what it passed and nothing else" {
-	"$KMT" trace --source tracefs --filter "site=$SITE" -- \
-		"$LOAD/msgq" -n 50 -s 1000 >"$D/events" 2>"$ERR"
+	lossless streamed --filter "site=$SITE" -- "$LOAD/msgq" -n 50 -s 1000
 	# bytes_req stands in allocations only
 	expect allocs "$(grep -c bytes_req "$D/events")" = 50
 	expect frees "$(grep -vc bytes_req "$D/events")" = 50
 }
 
 @test "stacks are those of the event" {
-	"$KMT" trace --source tracefs --stacks --filter "site=$SITE" -- \
-		"$LOAD/msgq" -n 20 -s 1000 >"$D/events" 2>"$ERR"
+	lossless streamed --stacks --filter "site=$SITE" -- "$LOAD/msgq" -n 20 -s 1000
 	expect stacks "$(grep -cE '=> (do_msgsnd|ksys_msgsnd|__x64_sys_msgsnd)' "$D/events")" -ge 20
 }
 

@@ -60,7 +60,8 @@ status_of() {
 }
 
 @test "known messages are counted all the same, by address" {
-	kmt stat --by site,cache --limit 0 --format json -- "$LOAD/msgq" -n 500 -s 1000
+	lossless kmt stat --buffer 16M --by site,cache --limit 0 --format json -- \
+		"$LOAD/msgq" -n 500 -s 1000
 	expect source "$(value quality.source)" = tracefs
 	# 1048 bytes each: no other site allocates 500 times just that
 	expect "rows of 500 messages" "$(jq '[.rows[] | select(.allocs == 500 and
