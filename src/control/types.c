@@ -375,17 +375,25 @@ static const struct kmt_file_type type_error_log = {
 
 /* ---- trace_stat/ ---- */
 
+static int losses_report(struct kmt_file *f, struct kmt_report **ret_report)
+{
+	_cleanup_buf_ struct kmt_buf lines = { 0 };
+	int err = ops_of(f)->overruns(tracer_of(f), &lines);
+
+	if (!err && lines.error)
+		err = kmt_err(lines.error, "no memory for the losses");
+	return err ? err : kmt_stat_losses(kmt_buf_str(&lines), ret_report);
+}
+
 static int stat_text(struct kmt_file *f, struct kmt_buf *out)
 {
+	const struct kmt_stat_file *s = f->row.stat;
 	struct kmt_report *r = NULL;
-	int err = ops_of(f)->report(tracer_of(f), f->row.stat->analysis, &r);
+	int err = s->analysis ? ops_of(f)->report(tracer_of(f), s->analysis, &r) :
+		  losses_report(f, &r);
 
-	if (err == -ENODATA) {
-		kmt_buf_puts(out, "# nothing was traced yet\n");
-		return 0;
-	}
-	if (!err)
-		err = f->row.stat->text(f->row.stat, r, out);
+	if (!err || err == -ENODATA)	/* it never traced: the titles alone */
+		err = s->text(s, r, out);
 	kmt_report_free(r);
 	return err;
 }
