@@ -123,7 +123,7 @@ static int ask_machine(struct boot *b)
 {
 	struct kmt_facts *f = &b->facts;
 
-	kmt_machine_ask(&b->machine, b->o->argv);
+	kmt_machine_ask(&b->machine, b->o->argv, NULL);
 	kmt_machine_facts(&b->machine, f);
 	if (kmt_slabs_load(NULL, &b->slabs_end))
 		kmt_cmd_warn("%s; nothing can be set against the events", kmt_err_text());
@@ -184,7 +184,7 @@ static int open_source(struct boot *b)
 	struct kmt_select *s = b->o->select;
 	struct kmt_source_opts so = {
 		.mode = KMT_MODE_STREAMED, .filter = &s->filter, .symbols = b->facts.symbols,
-		.slabs = b->slabs_end, .no_objects = true, .want_task = true, .want_cache = true,
+		.slabs = b->slabs_end, .gfp_names = b->facts.gfp_names, .no_objects = true, .want_task = true, .want_cache = true,
 		.want_stacks = b->buffer.has_stacks, .own = true,
 		.tracers = s->tracer ? s->tracers : b->line.tracers,
 		.user_pages = s->user_pages, .buffer = b->line.instance,

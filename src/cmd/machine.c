@@ -56,7 +56,7 @@ static void ask_build_id(struct kmt_machine *m)
 		kmt_machine_build_id(notes, (size_t)len, m->build_id, sizeof(m->build_id));
 }
 
-void kmt_machine_ask(struct kmt_machine *m, char **argv)
+void kmt_machine_ask(struct kmt_machine *m, char **argv, const struct kmt_gfp_names *names)
 {
 	struct kmt_buf line = { 0 };
 	struct utsname u;
@@ -73,14 +73,15 @@ void kmt_machine_ask(struct kmt_machine *m, char **argv)
 		kmt_buf_puts(&line, *argv);
 	}
 	m->command = kmt_buf_take(&line);
-	if (kmt_gfp_names_running(&m->gfp_names))
-		m->gfp_names = NULL;
+	if (!names && !kmt_gfp_names_running(&m->own_gfp_names))
+		names = m->own_gfp_names;
+	m->gfp_names = names;
 }
 
 void kmt_machine_done(struct kmt_machine *m)
 {
 	free(m->command);
-	kmt_gfp_names_free(m->gfp_names);
+	kmt_gfp_names_free(m->own_gfp_names);
 	*m = (struct kmt_machine){ 0 };
 }
 

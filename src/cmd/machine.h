@@ -13,11 +13,15 @@ struct kmt_machine {
 	char kernel[72], machine[72];	/* uname's release and machine */
 	char build_id[80];		/* of vmlinux, "" unknown */
 	char *command;			/* command line; NULL without memory for it */
-	struct kmt_gfp_names *gfp_names;
+	const struct kmt_gfp_names *gfp_names;
+	struct kmt_gfp_names *own_gfp_names;	/* those, unless they are somebody else's */
 };
 
-/* argv: of this process, NULL-terminated. What is not known stays empty. */
-void kmt_machine_ask(struct kmt_machine *m, char **argv);
+/*
+ * argv: of this process, NULL-terminated. 'names': the kernel's gfp names if they are
+ * known already, borrowed; NULL: they are looked for. What is not known stays empty.
+ */
+void kmt_machine_ask(struct kmt_machine *m, char **argv, const struct kmt_gfp_names *names);
 void kmt_machine_done(struct kmt_machine *m);
 /* Borrows from 'm'. Symbols, slabs and times are left alone. */
 void kmt_machine_facts(const struct kmt_machine *m, struct kmt_facts *facts);

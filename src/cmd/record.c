@@ -143,7 +143,8 @@ static int record(struct record_run *run, char **argv, char **command, int *ret_
 	};
 	struct kmt_buf filters = { 0 };
 	const struct kmt_recorder_opts ro = {
-		.symbols = o->select.symbols, .argv = argv, .source = o->select.source->ops->name,
+		.symbols = o->select.symbols, .gfp_names = o->select.gfp_names, .argv = argv,
+		.source = o->select.source->ops->name,
 		.filters = kmt_select_filters_text(&o->select, &filters),
 		.max_bytes = o->max_bytes, .ring_bytes = o->ring_bytes, .run = &run->child,
 		.temporary_ns = o->aggregate ? SEC / 1000 : 0,

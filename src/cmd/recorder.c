@@ -128,7 +128,7 @@ static uint64_t realtime_now(void)
 static void ask_machine(struct kmt_recorder *r, const struct kmt_recorder_opts *opts)
 {
 	r->is_live = true;
-	kmt_machine_ask(&r->machine, opts->argv);
+	kmt_machine_ask(&r->machine, opts->argv, opts->gfp_names);
 	kmt_machine_facts(&r->machine, &r->facts);
 	r->facts.symbols = opts->symbols;
 	r->facts.clock = "mono";

@@ -49,6 +49,7 @@ struct kmt_recorder_opts {
 	const struct kmt_facts *facts;	/* of an input; NULL: this machine's */
 	const struct kmt_symbols *symbols;	/* may be NULL */
 	char **argv;			/* this machine: the command line */
+	const struct kmt_gfp_names *gfp_names;	/* and its names, NULL: to be looked for */
 	const char *source;		/* "bpf", "trace.dat", ... */
 	const char *filters;		/* for people; may be NULL; valid until the start */
 	uint64_t max_bytes, ring_bytes;	/* 0 = no limit, no ring */

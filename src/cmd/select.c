@@ -11,6 +11,7 @@
 #include "cmd/child.h"
 #include "cmd/cmd.h"
 #include "core/only.h"
+#include "symbol/gfp.h"
 #include "symbol/slabs.h"
 #include "symbol/symbols.h"
 #include "tracers/tracers.h"
@@ -93,6 +94,7 @@ void kmt_select_done(struct kmt_select *s)
 		s->source->ops->close(s->source);
 	kmt_symbols_free(s->symbols);
 	kmt_slabs_free(s->slabs);
+	kmt_gfp_names_free(s->gfp_names);
 	kmt_strlist_done(&s->filter_exprs);
 	kmt_strlist_done(&s->row_filters);
 }
@@ -297,6 +299,26 @@ static int open_named(struct kmt_select *s, struct kmt_source_opts *opts)
 	return err ? open_error(err) : 0;
 }
 
+/* The kernel's types are loaded once, for all that asks them while the source opens. */
+static int open_this_machine(struct kmt_select *s, struct kmt_source_opts *opts)
+{
+	struct btf *btf = NULL;
+	int status;
+
+	kmt_kernel_btf_load(&btf);
+	if (!s->gfp_names)
+		kmt_gfp_names_of(btf, &s->gfp_names);
+	/* without privilege there are no cache names and no aliases; the tracer says more */
+	kmt_slabs_load(NULL, &s->slabs);
+	opts->slabs = s->slabs;
+	opts->gfp_names = s->gfp_names;
+	opts->btf = btf;
+	status = s->source_name ? open_named(s, opts) : open_live(s, opts);
+	opts->btf = NULL;
+	kmt_kernel_btf_free(btf);
+	return status;
+}
+
 int kmt_select_open(struct kmt_select *s, struct kmt_source_opts *opts)
 {
 	int status;
@@ -315,10 +337,7 @@ int kmt_select_open(struct kmt_select *s, struct kmt_source_opts *opts)
 	opts->realtime = s->realtime;
 	if (s->from)
 		return open_file(s, opts);
-	/* without privilege there are no cache names and no aliases; the tracer says more */
-	kmt_slabs_load(NULL, &s->slabs);
-	opts->slabs = s->slabs;
-	status = s->source_name ? open_named(s, opts) : open_live(s, opts);
+	status = open_this_machine(s, opts);
 	if (!status && s->no_symbols[0])
 		kmt_cmd_warn("%s; call sites are shown as addresses", s->no_symbols);
 	return status;

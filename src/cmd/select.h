@@ -9,6 +9,7 @@
 #include "source/source.h"
 
 struct kmt_buf;
+struct kmt_gfp_names;
 
 struct kmt_select {
 	/* options */
@@ -27,6 +28,7 @@ struct kmt_select {
 	struct kmt_symbols *symbols;
 	char no_symbols[256];		/* why there are none; told once tracing is possible */
 	struct kmt_slabs *slabs;
+	struct kmt_gfp_names *gfp_names;	/* live: this kernel's, once the source is open */
 	struct kmt_source *source;
 	const struct kmt_facts *facts;	/* of --from's recording; NULL: live, or nothing known */
 };

@@ -108,7 +108,8 @@ static int keep_books(const struct stat_opts *o, const struct kmt_view *v, struc
 {
 	struct kmt_buf filters = { 0 };
 	const struct kmt_recorder_opts ro = {
-		.symbols = o->ask.select.symbols, .argv = own_argv,
+		.symbols = o->ask.select.symbols, .gfp_names = o->ask.select.gfp_names,
+		.argv = own_argv,
 		.source = o->ask.select.source->ops->name,
 		.filters = kmt_select_filters_text(&o->ask.select, &filters),
 		.temporary_ns = o->ask.temporary_ns ? o->ask.temporary_ns : SEC / 1000,

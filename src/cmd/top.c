@@ -267,7 +267,8 @@ static int write_books(struct top *t, const char *path)
 	const struct kmt_ask *a = &t->o->ask;
 	struct kmt_buf filters = { 0 };
 	const struct kmt_recorder_opts ro = {
-		.symbols = a->select.symbols, .argv = t->own_argv,
+		.symbols = a->select.symbols, .gfp_names = a->select.gfp_names,
+		.argv = t->own_argv,
 		.source = a->select.source->ops->name,
 		.filters = kmt_select_filters_text(&a->select, &filters),
 		.temporary_ns = a->temporary_ns ? a->temporary_ns : SEC / 1000,

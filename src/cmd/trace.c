@@ -208,12 +208,15 @@ static void find_names(struct trace_run *run)
 
 	run->fmt.symbols = kmt_select_symbols(&run->o->select);
 	run->fmt.gfp_names = facts ? facts->gfp_names : NULL;
+	if (!run->fmt.gfp_names && !run->o->select.from)
+		run->fmt.gfp_names = run->o->select.gfp_names;
 	if (!run->o->gfp || run->fmt.gfp_names)
 		return;
 	if (run->o->select.from && !facts)
 		kmt_gfp_names_2008(&run->gfp_names);
-	else if (!run->o->select.from && kmt_gfp_names_running(&run->gfp_names))
-		kmt_cmd_warn("%s; gfp flags are shown in hex", kmt_err_text());
+	else if (!run->o->select.from)
+		kmt_cmd_warn("no gfp names: neither the kernel's BTF nor a kmem event format has "
+			     "them; gfp flags are shown in hex");
 	run->fmt.gfp_names = run->gfp_names;
 }
 

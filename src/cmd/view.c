@@ -150,7 +150,8 @@ static void ask_of(const struct kmt_view *v, struct kmt_analysis_in *in)
 		.symbols = kmt_select_symbols(&a->select),
 		.slabs_start = f ? f->slabs_start : v->slabs_start,
 		.slabs_end = f ? f->slabs_end : v->slabs_end,
-		.gfp_names = f ? f->gfp_names : v->gfp_names,
+		.gfp_names = f ? f->gfp_names : a->select.from ? v->gfp_names :
+			     a->select.gfp_names,
 		.lines = v->lines,
 		.command = v->command,
 		.min_age_ns = a->min_age_ns,
@@ -318,12 +319,11 @@ int kmt_view_session(struct kmt_view *v)
 	v->sink = kmt_only_sink(&v->only);
 	/*
 	 * The running kernel's bits mean something else in a recording; one that
-	 * says nothing of its own is a text of the original's time.
+	 * says nothing of its own is a text of the original's time. Those of the
+	 * running kernel come with the source.
 	 */
 	if (a->select.from)
 		kmt_gfp_names_2008(&v->gfp_names);
-	else
-		kmt_gfp_names_running(&v->gfp_names);
 	return try_report(v) ? kmt_cmd_usage_error(v->command) : 0;
 }
 

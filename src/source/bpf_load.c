@@ -24,6 +24,7 @@
 #include "source/bpf_functions.h"
 #include "source/pages.h"
 #include "symbol/frames.h"
+#include "symbol/gfp.h"
 #include "symbol/symbols.h"
 #include "tracers/tracers.h"
 
@@ -294,11 +295,10 @@ static int choose_functions(struct kmt_bpf *b, const struct btf *btf)
 /* Counted: a cache that is destroyed takes what is in it along. Best effort. */
 static void choose_cache(struct kmt_bpf *b, const struct btf *btf)
 {
-	bool can = btf__find_by_name_kind(btf, "kmem_cache_destroy", BTF_KIND_FUNC) >= 0 &&
-		   libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_TRACING, NULL) == 1;
+	bool wanted = b->plan.track && !b->plan.emit;
 
 	bpf_program__set_autoload(b->load->skel->progs.kmt_cache_destroy,
-				  can && b->plan.track && !b->plan.emit);
+				  wanted && kmt_functions_can_fentry(btf, "kmem_cache_destroy"));
 }
 
 static int choose_programs(struct kmt_bpf *b, const struct btf *btf)
@@ -413,7 +413,7 @@ static void set_gfp(struct kmt_bpf *b)
 {
 	struct kmemtrace_bpf__rodata *r = b->load->skel->rodata;
 
-	kmt_kmalloc_gfp_running(&b->kmalloc_gfp);
+	kmt_kmalloc_gfp_from(b->opts.gfp_names, &b->kmalloc_gfp);
 	r->kmt_gfp_account = b->kmalloc_gfp.account;
 	r->kmt_gfp_reclaimable = b->kmalloc_gfp.reclaimable;
 	r->kmt_gfp_dma = b->kmalloc_gfp.dma;
@@ -648,7 +648,8 @@ static int load_without_functions(struct kmt_bpf *b, const struct btf *btf)
 
 int kmt_bpf_load(struct kmt_bpf *b)
 {
-	struct btf *btf;
+	const struct btf *btf = b->opts.btf;
+	struct btf *own = NULL;
 	int err;
 
 	libbpf_set_print(remember);
@@ -657,9 +658,11 @@ int kmt_bpf_load(struct kmt_bpf *b)
 	if (!b->load)
 		return kmt_err_errno(-ENOMEM, "BPF source");
 	b->load->cgroup_fd = -1;
-	btf = btf__load_vmlinux_btf();
-	if (!btf)
-		return kmt_err(-ENOENT, "this kernel has no BTF (/sys/kernel/btf/vmlinux)");
+	err = btf ? 0 : kmt_kernel_btf_load(&own);
+	if (err)
+		return err;
+	btf = btf ? btf : own;
+	b->opts.btf = NULL;	/* lent until here */
 	err = load_chosen(b, btf);
 	if (err && kmt_bpf_functions_any(&b->load->functions) && !b->opts.must_bulk)
 		err = load_without_functions(b, btf);
@@ -669,7 +672,7 @@ int kmt_bpf_load(struct kmt_bpf *b)
 	err = err ? err : push_frames(b);
 	err = err ? err : map_tables(b);
 	err = err ? err : kmt_bpf_rings_make(b, bpf_map__fd(b->load->skel->maps.kmt_rings));
-	btf__free(btf);
+	kmt_kernel_btf_free(own);
 	return err;
 }
 

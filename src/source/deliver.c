@@ -33,7 +33,7 @@ int kmt_deliver_init(struct kmt_deliver *d, const struct kmt_source_opts *opts)
 		err = kmt_pages_new(false, &d->pages);
 	if (!err && (opts->want_cache || (f && (f->cache.n || f->cache_not.n)))) {
 		if (!opts->path)
-			kmt_kmalloc_gfp_running(&d->kmalloc_gfp);
+			kmt_kmalloc_gfp_from(opts->gfp_names, &d->kmalloc_gfp);
 		err = kmt_kmalloc_names_new(opts->slabs, &d->kmalloc_names);
 	}
 	if (err)

@@ -90,6 +90,23 @@ static int load_fentry(int btf_id)
 			     sizeof(insns) / sizeof(insns[0]), &opts);
 }
 
+bool kmt_functions_can_fentry(const struct btf *btf, const char *name)
+{
+	static const struct bpf_insn insns[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	int id = btf__find_by_name_kind(btf, name, BTF_KIND_FUNC);
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_FENTRY,
+		    .attach_btf_id = id);
+	_cleanup_close_ int prog = -1;
+
+	if (id > 0)
+		prog = bpf_prog_load(BPF_PROG_TYPE_TRACING, "kmt_probe", "GPL", insns,
+				     sizeof(insns) / sizeof(insns[0]), &opts);
+	return prog >= 0;
+}
+
 static int try_fentry(int btf_id, bool really)
 {
 	_cleanup_close_ int prog = load_fentry(btf_id);

@@ -26,6 +26,8 @@ struct kmt_function {
 const char *kmt_function_name(enum kmt_function_id id);
 /* "fentry", "kprobe"; "" for none. */
 const char *kmt_attach_name(enum kmt_attach how);
+/* May programs be loaded that are attached to this function's entry? */
+bool kmt_functions_can_fentry(const struct btf *btf, const char *name);
 /*
  * Look all of them up. 'really': also attach to each for a moment, by which a
  * kprobe that is promised may turn out to be refused.

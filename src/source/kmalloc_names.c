@@ -39,17 +39,6 @@ void kmt_kmalloc_gfp_from(const struct kmt_gfp_names *names, struct kmt_kmalloc_
 	ret->dma = kmt_gfp_mask(names, "__GFP_DMA");
 }
 
-void kmt_kmalloc_gfp_running(struct kmt_kmalloc_gfp *ret)
-{
-	struct kmt_gfp_names *names = NULL;
-
-	*ret = (struct kmt_kmalloc_gfp) { 0 };
-	if (kmt_gfp_names_running(&names))
-		return;
-	kmt_kmalloc_gfp_from(names, ret);
-	kmt_gfp_names_free(names);
-}
-
 /* The kernel's order (kmalloc_type()): DMA, then reclaimable, then accounted. */
 unsigned kmt_kmalloc_gfp_family(const struct kmt_kmalloc_gfp *g, uint64_t gfp)
 {

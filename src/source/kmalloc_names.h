@@ -21,9 +21,7 @@ struct kmt_kmalloc_gfp {
 	uint64_t account, reclaimable, dma;
 };
 
-/* Those of the running kernel; all 0 (everything is plain) where it does not tell. */
-void kmt_kmalloc_gfp_running(struct kmt_kmalloc_gfp *ret);
-/* Those of another kernel, by its names. */
+/* By a kernel's names; all 0 (everything is plain) without them. */
 void kmt_kmalloc_gfp_from(const struct kmt_gfp_names *names, struct kmt_kmalloc_gfp *ret);
 /* KMT_GFP_* of an allocation. */
 unsigned kmt_kmalloc_gfp_family(const struct kmt_kmalloc_gfp *g, uint64_t gfp);

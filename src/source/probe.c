@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "source/tracefs_dir.h"
+#include "symbol/gfp.h"
 #include "symbol/symbols.h"
 
 /* Numbers of linux/capability.h; CAP_PERFMON and CAP_BPF are not in older headers. */
@@ -122,15 +123,12 @@ static void try_fentry(struct kmt_probe *p, const struct btf *btf)
 
 static void look_at_btf(struct kmt_probe *p)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
+	struct btf *btf;
 	char name[64];
 
-	p->btf = p->fentry = p->fentry_load = btf ? 0 : -errno;
-	if (!btf) {
-		/* libbpf says ESRCH where there is no file */
-		p->btf = p->btf == -ESRCH ? -ENOENT : p->btf;
+	p->btf = p->fentry = p->fentry_load = kmt_kernel_btf_load(&btf);
+	if (p->btf)
 		return;
-	}
 	for (unsigned i = 0; i < KMT_PROBE_TP_MAX; i++) {
 		snprintf(name, sizeof(name), "btf_trace_%s", tp_names[i]);
 		p->tp[i] = btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF) > 0;
@@ -139,7 +137,7 @@ static void look_at_btf(struct kmt_probe *p)
 	p->iter_cache = btf__find_by_name_kind(btf, "bpf_iter__kmem_cache", BTF_KIND_STRUCT) > 0;
 	try_fentry(p, btf);
 	kmt_functions_look(btf, true, p->function);
-	btf__free(btf);
+	kmt_kernel_btf_free(btf);
 }
 
 static void look_at_privilege(struct kmt_probe *p)

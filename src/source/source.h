@@ -11,6 +11,8 @@
 #include "core/filter.h"
 #include "core/quality.h"
 
+struct btf;
+struct kmt_gfp_names;
 struct kmt_module_life;
 struct kmt_symbols;
 struct kmt_slabs;
@@ -25,6 +27,8 @@ struct kmt_source_opts {
 	const struct kmt_filter *filter;	/* may be NULL */
 	const struct kmt_symbols *symbols;	/* may be NULL: site filters then fail */
 	const struct kmt_slabs *slabs;		/* may be NULL: no aliases */
+	const struct kmt_gfp_names *gfp_names;	/* the running kernel's; may be NULL */
+	const struct btf *btf;		/* its types, borrowed until open() is back; may be NULL */
 	uint64_t sites;			/* rows of the call-site table, 0 = default 16384 */
 	uint64_t objects;		/* rows of the object table, 0 = from the slab population */
 	uint64_t objects_bytes;		/* the same as memory; 0 = not asked that way */

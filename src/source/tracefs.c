@@ -486,7 +486,7 @@ static int source_open(const struct kmt_source_opts *opts, struct kmt_source **r
 	s->opts.path = opts->buffer;	/* its tasks are not those of /proc, now */
 	err = kmt_deliver_init(&s->deliver, &s->opts);
 	if (!err && opts->buffer)
-		kmt_kmalloc_gfp_running(&s->deliver.kmalloc_gfp);
+		kmt_kmalloc_gfp_from(opts->gfp_names, &s->deliver.kmalloc_gfp);
 	if (!err)
 		err = open_tracefs(s);
 	if (err) {

@@ -255,20 +255,31 @@ static int from_format_file(const char *path, struct kmt_gfp_names **ret)
 	return kmt_gfp_names_from_format(text, len, ret);
 }
 
-int kmt_gfp_names_running(struct kmt_gfp_names **ret)
+int kmt_gfp_names_of(const struct btf *btf, struct kmt_gfp_names **ret)
 {
 	static const char *const formats[] = {
 		"/sys/kernel/tracing/events/kmem/kmalloc/format",
 		"/sys/kernel/debug/tracing/events/kmem/kmalloc/format",
 	};
 
-	if (!kmt_gfp_names_from_btf("/sys/kernel/btf/vmlinux", ret))
+	if (btf && !kmt_gfp_names_from_btf(btf, ret))
 		return 0;
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
 		if (!from_format_file(formats[i], ret))
 			return 0;
 	return kmt_err(-ENOENT, "no gfp names: neither the kernel's BTF nor a kmem event format "
 		       "has them");
+}
+
+int kmt_gfp_names_running(struct kmt_gfp_names **ret)
+{
+	struct btf *btf = NULL;
+	int err;
+
+	kmt_kernel_btf_load(&btf);	/* without it there are the other places */
+	err = kmt_gfp_names_of(btf, ret);
+	kmt_kernel_btf_free(btf);
+	return err;
 }
 
 void kmt_gfp_print(const struct kmt_gfp_names *g, uint64_t gfp, struct kmt_buf *out)

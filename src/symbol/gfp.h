@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct btf;
 struct kmt_buf;
 struct kmt_gfp_names;
 
@@ -15,6 +16,14 @@ struct kmt_gfp_names;
  * chosen by version number.
  */
 int kmt_gfp_names_running(struct kmt_gfp_names **ret);
+/* The same, of types that were loaded already; NULL: this kernel has none. */
+int kmt_gfp_names_of(const struct btf *btf, struct kmt_gfp_names **ret);
+/*
+ * The running kernel's types. Loading them takes longer than most other things at
+ * the start: once for all who ask. -ENOENT if it has none.
+ */
+int kmt_kernel_btf_load(struct btf **ret);
+void kmt_kernel_btf_free(struct btf *btf);
 /* The layout of the original's time (2.6.28-2.6.35: GFP_KERNEL = 0xd0), for its text files. */
 int kmt_gfp_names_2008(struct kmt_gfp_names **ret);
 /*

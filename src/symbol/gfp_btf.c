@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * gfp bits from the kernel's BTF: an enum since Linux commit 772dd0342727 "mm:
- * enumerate all gfp flags" (in v6.10). The only user of libbpf in symbol/.
+ * The kernel's types, and gfp bits from them: an enum since Linux commit
+ * 772dd0342727 "mm: enumerate all gfp flags" (in v6.10). The only user of libbpf
+ * in symbol/.
  */
 #include <bpf/btf.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -15,9 +20,52 @@
 #define PREFIX "___GFP_"
 #define SUFFIX "_BIT"
 
-static void cleanup_btf(struct btf **btf)
+#define VMLINUX_BTF "/sys/kernel/btf/vmlinux"
+
+/*
+ * The whole file. libbpf would read it through a stream, and touch twice as much
+ * fresh memory.
+ */
+static ssize_t read_types(void *data, size_t size)
 {
-	btf__free(*btf);
+	_cleanup_close_ int fd = open(VMLINUX_BTF, O_RDONLY | O_CLOEXEC);
+	size_t len = 0;
+	ssize_t n = 1;
+
+	if (fd < 0)
+		return -errno;
+	while (len < size && (n = read(fd, (char *)data + len, size - len)) > 0)
+		len += (size_t)n;
+	return n < 0 ? -errno : (ssize_t)len;
+}
+
+int kmt_kernel_btf_load(struct btf **ret)
+{
+	_cleanup_free_ void *data = NULL;
+	struct btf *btf = NULL;
+	struct stat st;
+	ssize_t len = 0;
+
+	if (!stat(VMLINUX_BTF, &st) && st.st_size > 0) {
+		data = malloc((size_t)st.st_size);
+		if (!data)
+			return kmt_err(-ENOMEM, "out of memory for the kernel's types");
+		len = read_types(data, (size_t)st.st_size);
+	}
+	if (len > 0 && len <= UINT32_MAX)
+		btf = btf__new(data, (uint32_t)len);
+	else
+		btf = btf__load_vmlinux_btf();	/* it knows other places, too */
+	if (!btf)
+		return kmt_err(errno == ESRCH ? -ENOENT : -errno,
+			       "this kernel has no BTF (" VMLINUX_BTF ")");
+	*ret = btf;
+	return 0;
+}
+
+void kmt_kernel_btf_free(struct btf *btf)
+{
+	btf__free(btf);
 }
 
 /* "___GFP_IO_BIT" = 6 becomes "__GFP_IO", 0x40. Others and place holders are skipped. */
@@ -51,18 +99,14 @@ static const struct btf_type *find_enum(const struct btf *btf)
 	return NULL;
 }
 
-int kmt_gfp_names_from_btf(const char *path, struct kmt_gfp_names **ret)
+int kmt_gfp_names_from_btf(const struct btf *btf, struct kmt_gfp_names **ret)
 {
-	_cleanup_(cleanup_btf) struct btf *btf = btf__parse(path, NULL);
 	_cleanup_free_ struct kmt_gfp_names *g = NULL;
-	const struct btf_type *t;
+	const struct btf_type *t = find_enum(btf);
 	int err = 0;
 
-	if (!btf)
-		return kmt_err_errno(-errno, "cannot read BTF '%s'", path);
-	t = find_enum(btf);
 	if (!t)
-		return kmt_err(-ENOENT, "'%s' has no enum of gfp bits", path);
+		return kmt_err(-ENOENT, "this kernel's types have no enum of gfp bits");
 	g = kmt_gfp_names_new("none");
 	if (!g)
 		return kmt_err(-ENOMEM, "out of memory for gfp names");
@@ -74,7 +118,7 @@ int kmt_gfp_names_from_btf(const char *path, struct kmt_gfp_names **ret)
 	if (!err)
 		err = kmt_gfp_names_compose(g);
 	if (err)
-		return kmt_err_errno(err, "cannot use the gfp bits of '%s'", path);
+		return kmt_err_errno(err, "cannot use the gfp bits of the kernel's types");
 	*ret = take_ptr(g);
 	return 0;
 }

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct btf;
+
 #define KMT_GFP_NAME_LEN	40
 #define KMT_GFP_MAX		128
 
@@ -34,7 +36,7 @@ int kmt_gfp_names_add(struct kmt_gfp_names *g, uint64_t mask, const char *name, 
  */
 int kmt_gfp_names_compose(struct kmt_gfp_names *g);
 
-/* The single bits of the ___GFP_*_BIT enum in a BTF. -ENOENT if it has none. */
-int kmt_gfp_names_from_btf(const char *path, struct kmt_gfp_names **ret);
+/* The single bits of the ___GFP_*_BIT enum among types. -ENOENT if there is none. */
+int kmt_gfp_names_from_btf(const struct btf *btf, struct kmt_gfp_names **ret);
 
 #endif

@@ -82,7 +82,7 @@ static void test_facts(void **state)
 	struct utsname u;
 	struct kmt_machine m;
 
-	kmt_machine_ask(&m, argv);
+	kmt_machine_ask(&m, argv, NULL);
 	kmt_machine_facts(&m, &facts);
 	assert_int_equal(uname(&u), 0);
 	assert_string_equal(facts.kernel, u.release);
