@@ -160,9 +160,7 @@ static int add_alarm(struct kmt_fields *f, const char *key, const char *title, u
 
 static int fill_losses(const struct kmt_quality *q, struct kmt_fields *f)
 {
-	uint64_t total = kmt_sat_sub(kmt_quality_lost(q), q->recursion_misses);
-
-	if (add_alarm(f, "lost_total", "lost, all reasons", total))
+	if (add_alarm(f, "lost_total", "lost, all reasons", kmt_quality_lost(q)))
 		return -ENOMEM;
 	for (int i = 0; i < KMT_LOSS_MAX; i++)
 		if (add_alarm(f, kmt_loss_key(i), kmt_loss_text(i), q->lost[i]))

@@ -5,7 +5,7 @@
 
 uint64_t kmt_quality_lost(const struct kmt_quality *q)
 {
-	uint64_t sum = q->recursion_misses;
+	uint64_t sum = 0;
 
 	for (int i = 0; i < KMT_LOSS_MAX; i++)
 		sum = kmt_sat_add(sum, q->lost[i]);

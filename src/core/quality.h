@@ -35,7 +35,12 @@ struct kmt_quality {
 	char	 first_bad[104];	/* where unreadable input begins, and what is wrong; "" */
 };
 
-/* What is known to be missing from the books: all reasons and skipped program runs. */
+/*
+ * What was lost, all reasons: 'lost_total' of a report, what --strict and the limit
+ * 'lost' are about. Not the runs that the kernel skipped because an interrupt found
+ * the same program running: a busy machine always has some, nobody knows what they
+ * would have counted, and they have a number and a limit of their own.
+ */
 uint64_t kmt_quality_lost(const struct kmt_quality *q);
 
 #endif

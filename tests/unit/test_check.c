@@ -36,6 +36,8 @@ static struct kmt_report *sample(void)
 					0), 0);
 	r->summary.v[r->summary.n - 1].cell.is_null = true;
 	assert_int_equal(kmt_fields_int(&r->quality, "lost_total", "x", KMT_UNIT_COUNT, 3), 0);
+	assert_int_equal(kmt_fields_int(&r->quality, "recursion_misses", "m", KMT_UNIT_COUNT, 17),
+			 0);
 	for (int i = 3; i <= 4; i++) {
 		row = kmt_report_row(r);
 		assert_non_null(row);
@@ -85,6 +87,8 @@ static void limits_and_verdicts(void **state)
 	check(KMT_LIMIT_temporary, "24.9%", "broken", "temporary 25.0% is more than 24.9% "
 	      "(--max-temporary)");
 	check(KMT_LIMIT_lost, "0", "broken", "lost 3 is more than 0 (--max-lost)");
+	check(KMT_LIMIT_misses, "16", "broken", "misses 17 is more than 16 (--max-misses)");
+	check(KMT_LIMIT_misses, "17", "ok", "misses 17 is within 17 (--max-misses)");
 	/* what nobody knows is not within any limit */
 	check(KMT_LIMIT_peak, "1T", "unknown", "peak is unknown in this run (--max-peak)");
 	check(KMT_LIMIT_failures, "5", "unknown",

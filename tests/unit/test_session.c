@@ -276,7 +276,9 @@ static void test_losses(void **state)
 	assert_true(q.lost_unknown);
 	assert_int_equal(q.events, 3);
 	assert_int_equal(q.filtered, 11);
-	assert_int_equal(kmt_quality_lost(&q), 7 + 1 + 2);
+	/* what the kernel skipped has a number of its own */
+	assert_int_equal(kmt_quality_lost(&q), 7 + 1);
+	assert_int_equal(q.recursion_misses, 2);
 	assert_int_equal(sink.lost(sink.ctx, &wrong), -EINVAL);
 	assert_int_equal(kmt_session_now(s), 99);
 	kmt_session_free(s);
