@@ -36,6 +36,7 @@ struct kmt_analysis_in {
 	const struct kmt_module_life *module;	/* that was followed; NULL: none was */
 	const char *sort;			/* --sort, for views with own_order; NULL: default */
 	uint64_t limit;				/* --limit, for views with own_order; 0: all */
+	uint64_t max_objects;			/* rows of single objects at most, 0: 100 000 */
 	double tail_percent;			/* leaks: allocations of this last part do not count */
 	bool inverted;				/* stacks: from the allocating function outwards */
 	const char *callers, *callees;		/* stacks: of functions that match; may be NULL */

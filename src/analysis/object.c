@@ -17,7 +17,7 @@ extern const struct kmt_analysis kmt_analysis_object;
 
 #define _cleanup_report_ _cleanup_(cleanup_report)
 
-/* Rows at most: a report is for people and scripts, and a kernel has millions of objects. */
+/* Rows at most, if nobody says so: a report is for people, and a kernel has millions of objects. */
 #define MAX_ROWS 100000
 
 static void cleanup_report(struct kmt_report **r)
@@ -56,6 +56,12 @@ struct gather {
 	size_t n, cap;
 };
 
+/* What all objects of a row of the session are called: found once, shared by their rows. */
+struct names {
+	struct kmt_cell site, module, type, cache, aliases, tgid, task;
+	bool is_known;
+};
+
 static int gather_object(void *ctx, const struct kmt_object *o)
 {
 	struct gather *g = ctx;
@@ -89,25 +95,38 @@ static int compare_births(const void *pa, const void *pb)
 	return (a->addr > b->addr) - (a->addr < b->addr);
 }
 
-static int fill_names(const struct kmt_analysis_in *in, const struct kmt_site_key *key,
-		      struct kmt_cell *cells)
+static int find_names(const struct kmt_analysis_in *in, const struct kmt_site_key *key,
+		      struct kmt_report *r, struct names *n)
 {
 	char type[2] = { kmt_type_letter(key->type) };
-	int err = kmt_name_key(in, key, &cells[SITE], &cells[MODULE]);
+	struct kmt_cell *const cells[] = { &n->site, &n->module, &n->type, &n->cache,
+					   &n->aliases, &n->tgid, &n->task };
+	int err;
 
+	for (size_t i = 0; i < KMT_N(cells); i++)
+		cells[i]->is_null = true;
+	err = kmt_name_key(in, key, &n->site, &n->module);
 	if (!err)
-		err = kmt_cell_text(&cells[TYPE], type);
+		err = kmt_cell_text(&n->type, type);
 	if (!err)
-		err = kmt_name_cache(key, &cells[CACHE]);
+		err = kmt_name_cache(key, &n->cache);
 	if (!err)
-		err = kmt_name_aliases(in, key->cache, &cells[ALIASES]);
-	if (err || !key->by_task)
-		return err;
-	kmt_cell_int(&cells[TGID], key->tgid);
-	return kmt_cell_text(&cells[TASK], key->comm);
+		err = kmt_name_aliases(in, key->cache, &n->aliases);
+	if (!err && key->by_task) {
+		kmt_cell_int(&n->tgid, key->tgid);
+		err = kmt_cell_text(&n->task, key->comm);
+	}
+	for (size_t i = 0; i < KMT_N(cells); i++) {
+		int e = kmt_cell_share(r, cells[i]);
+
+		err = err ? err : e;
+	}
+	n->is_known = !err;
+	return err;
 }
 
-static int add_row(const struct gather *g, const struct kmt_object *o, struct kmt_report *r)
+static int add_row(const struct gather *g, const struct kmt_object *o, const struct names *n,
+		   const struct kmt_cell *state, struct kmt_report *r)
 {
 	struct kmt_row *row = kmt_report_row(r);
 
@@ -121,14 +140,45 @@ static int add_row(const struct gather *g, const struct kmt_object *o, struct km
 	if (o->birth_ns)
 		kmt_cell_int(&row->cells[AGE], kmt_cell_value(kmt_sat_sub(g->now, o->birth_ns)));
 	kmt_cell_int(&row->cells[CPU], o->cpu);
-	if (kmt_cell_text(&row->cells[STATE], o->awaiting ? "awaiting RCU" : "live"))
-		return -ENOMEM;
-	return fill_names(g->in, &kmt_session_site(g->in->session, o->site)->key, row->cells);
+	row->cells[STATE] = *state;
+	row->cells[SITE] = n->site;
+	row->cells[MODULE] = n->module;
+	row->cells[TYPE] = n->type;
+	row->cells[CACHE] = n->cache;
+	row->cells[ALIASES] = n->aliases;
+	row->cells[TGID] = n->tgid;
+	row->cells[TASK] = n->task;
+	return 0;
+}
+
+static int add_sorted(const struct gather *g, size_t n, struct kmt_report *r)
+{
+	const struct kmt_session *s = g->in->session;
+	_cleanup_free_ struct names *names = calloc(kmt_session_n_sites(s) + 1, sizeof(*names));
+	struct kmt_cell states[2] = { { .is_null = true }, { .is_null = true } };
+	int err = names ? 0 : kmt_err(-ENOMEM, "out of memory");
+
+	for (size_t i = 0; i < 2 && !err; i++) {
+		err = kmt_cell_text(&states[i], i ? "awaiting RCU" : "live");
+		if (!err)
+			err = kmt_cell_share(r, &states[i]);
+	}
+	for (size_t i = 0; i < n && !err; i++) {
+		const struct kmt_object *o = &g->v[i];
+		struct names *of = &names[o->site];
+
+		if (!of->is_known)
+			err = find_names(g->in, &kmt_session_site(s, o->site)->key, r, of);
+		if (!err)
+			err = add_row(g, o, of, &states[o->awaiting], r);
+	}
+	return err;
 }
 
 static int add_rows(const struct kmt_analysis_in *in, struct kmt_report *r)
 {
 	struct gather g = { .in = in, .now = kmt_session_now(in->session) };
+	uint64_t max = in->max_objects ? in->max_objects : MAX_ROWS;
 	_cleanup_free_ struct kmt_object *v = NULL;
 	int err = kmt_session_each_object(in->session, gather_object, &g);
 
@@ -136,11 +186,10 @@ static int add_rows(const struct kmt_analysis_in *in, struct kmt_report *r)
 	if (err || !v)
 		return err;
 	qsort(v, g.n, sizeof(*v), compare_births);
-	for (size_t i = 0; i < g.n && i < MAX_ROWS && !err; i++)
-		err = add_row(&g, &v[i], r);
-	if (!err && g.n > MAX_ROWS)
-		err = kmt_report_note(r, "only the %d oldest of %zu objects are listed",
-				      MAX_ROWS, g.n);
+	err = add_sorted(&g, g.n < max ? g.n : max, r);
+	if (!err && g.n > max)
+		err = kmt_report_note(r, "only the %" PRIu64 " oldest of %zu objects are listed",
+				      max, g.n);
 	if (!err)
 		r->rows_total = g.n;
 	return err;

@@ -35,10 +35,16 @@ int kmt_report_new(const char *command, const char *view, const struct kmt_colum
 	return 0;
 }
 
+static void cell_done(struct kmt_cell *c)
+{
+	if (c->has_text && !c->is_shared)
+		free(c->text);
+}
+
 static void fields_done(struct kmt_fields *f)
 {
 	for (size_t i = 0; i < f->n; i++)
-		free(f->v[i].cell.text);
+		cell_done(&f->v[i].cell);
 	free(f->v);
 }
 
@@ -52,7 +58,7 @@ static void strings_free(char **v, size_t n)
 void kmt_report_row_done(const struct kmt_report *r, struct kmt_row *row)
 {
 	for (size_t c = 0; c < r->n_columns; c++)
-		free(row->cells[c].text);
+		cell_done(&row->cells[c]);
 	free(row->cells);
 	strings_free(row->detail, row->n_detail);
 }
@@ -67,6 +73,7 @@ void kmt_report_free(struct kmt_report *r)
 	fields_done(&r->summary);
 	fields_done(&r->quality);
 	strings_free(r->notes, r->n_notes);
+	kmt_arena_done(&r->shared);
 	free(r->shown);
 	free(r->command);
 	free(r->view);
@@ -137,8 +144,23 @@ int kmt_cell_text(struct kmt_cell *c, const char *text)
 		if (!copy)
 			return no_memory();
 	}
+	cell_done(c);
+	*c = (struct kmt_cell){ .is_null = !text, .has_text = copy, .text = copy };
+	return 0;
+}
+
+int kmt_cell_share(struct kmt_report *r, struct kmt_cell *c)
+{
+	char *kept;
+
+	if (!c->has_text || c->is_shared)
+		return 0;
+	kept = kmt_arena_str(&r->shared, c->text);
+	if (!kept)
+		return no_memory();
 	free(c->text);
-	*c = (struct kmt_cell){ .is_null = !text, .text = copy };
+	c->text = kept;
+	c->is_shared = true;
 	return 0;
 }
 
@@ -149,18 +171,18 @@ bool kmt_unit_is_text(enum kmt_unit unit)
 
 bool kmt_cell_is_null(const struct kmt_cell *c, enum kmt_unit unit)
 {
-	return c->is_null || (kmt_unit_is_text(unit) && !c->text);
+	return c->is_null || (kmt_unit_is_text(unit) && !c->has_text);
 }
 
 void kmt_cell_int(struct kmt_cell *c, int64_t v)
 {
-	free(c->text);
+	cell_done(c);
 	*c = (struct kmt_cell){ .i = v };
 }
 
 void kmt_cell_percent(struct kmt_cell *c, double v)
 {
-	free(c->text);
+	cell_done(c);
 	*c = (struct kmt_cell){ .d = v };
 }
 

@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
+
 enum kmt_unit {
 	KMT_UNIT_TEXT,
 	KMT_UNIT_LIST,		/* text with '\n' between entries; JSON array */
@@ -38,9 +40,12 @@ enum kmt_show {
 
 struct kmt_cell {
 	bool	is_null;	/* unknown: "-" in text, null in JSON, empty in CSV */
-	int64_t	i;		/* COUNT, BYTES, NS, ADDR (as uint64_t), *_PER_S */
-	double	d;		/* PERCENT, BAR */
-	char	*text;		/* TEXT, LIST: owned by the report */
+	bool	has_text, is_shared;	/* inside report/ only */
+	union {			/* by the column's unit */
+		int64_t	i;	/* COUNT, BYTES, NS, ADDR (as uint64_t), *_PER_S */
+		double	d;	/* PERCENT, BAR */
+		char	*text;	/* TEXT, LIST: owned by the report */
+	};
 };
 
 /* A column. 'key' is the stable JSON/CSV name; "balance.verdict" nests in JSON. */
@@ -91,6 +96,7 @@ struct kmt_report {
 	bool	sort_ascending;
 	char	**notes;
 	size_t	n_notes;
+	struct kmt_arena shared;	/* texts of many cells */
 };
 
 /* All return 0 or -ENOMEM; strings are copied unless said otherwise. */
@@ -104,6 +110,8 @@ struct kmt_row *kmt_report_row(struct kmt_report *r);
 void kmt_report_row_done(const struct kmt_report *r, struct kmt_row *row);
 int kmt_row_detail(struct kmt_row *row, const char *line);
 int kmt_cell_text(struct kmt_cell *c, const char *text);	/* NULL text: null cell */
+/* Hand the text to the report: the cell may then be copied to any of its rows by "=". */
+int kmt_cell_share(struct kmt_report *r, struct kmt_cell *c);
 bool kmt_unit_is_text(enum kmt_unit unit);
 /* Unknown, also where the unit wants a text and there is none. */
 bool kmt_cell_is_null(const struct kmt_cell *c, enum kmt_unit unit);

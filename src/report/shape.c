@@ -168,9 +168,12 @@ static int compare_cells(const struct kmt_cell *a, const struct kmt_cell *b, enu
 
 static bool match(const struct filter *f, const struct kmt_cell *c)
 {
-	struct kmt_cell want = { .i = f->i, .d = f->d };
+	bool is_percent = f->unit == KMT_UNIT_PERCENT || f->unit == KMT_UNIT_BAR;
+	struct kmt_cell want = { .i = f->i };
 	int order;
 
+	if (is_percent)
+		want.d = f->d;
 	/* unknown: not equal to anything, neither more nor less */
 	if (kmt_cell_is_null(c, f->unit))
 		return f->cmp == CMP_NE;

@@ -90,6 +90,33 @@ static void test_build(void **state)
 	kmt_report_free(NULL);
 }
 
+/* One text in many rows, of which some go; each can get another one. */
+static void test_shared_text(void **state)
+{
+	struct kmt_cell site = { .is_null = true }, none = { .is_null = true };
+	struct kmt_report *r;
+
+	assert_int_equal(kmt_report_new("stat", "site", columns, N_COLUMNS, &r), 0);
+	assert_int_equal(kmt_cell_text(&site, "load_msg"), 0);
+	assert_int_equal(kmt_cell_share(r, &site), 0);
+	assert_int_equal(kmt_cell_share(r, &site), 0);	/* it is already */
+	assert_int_equal(kmt_cell_share(r, &none), 0);
+	assert_true(none.is_null);
+	for (int i = 0; i < 100; i++) {
+		add(r, "x", NULL, i, 0, 0, 0, 0);
+		kmt_cell_text(&r->rows[i].cells[SITE], NULL);
+		r->rows[i].cells[SITE] = site;
+	}
+	assert_int_equal(kmt_cell_text(&r->rows[99].cells[SITE], "other"), 0);
+	assert_string_equal(r->rows[98].cells[SITE].text, "load_msg");
+	assert_int_equal(kmt_report_filter(r, "allocs>=50"), 0);
+	assert_int_equal(r->n_rows, 50);
+	assert_int_equal(kmt_report_filter(r, "site=load*"), 0);
+	assert_int_equal(r->n_rows, 49);
+	assert_string_equal(r->rows[48].cells[SITE].text, "load_msg");
+	kmt_report_free(r);
+}
+
 static void test_many_rows(void **state)
 {
 	struct kmt_report *r;
@@ -312,6 +339,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_build),
+		cmocka_unit_test(test_shared_text),
 		cmocka_unit_test(test_many_rows),
 		cmocka_unit_test(test_fields),
 		cmocka_unit_test(test_column),
