@@ -2,6 +2,7 @@
 #include "control/stat.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -181,6 +182,8 @@ static int put_table(struct table *t, struct kmt_buf *out)
 	kmt_buf_add(out, "\n", 1);
 	for (size_t row = 0; row < n && !out->error; row++)
 		put_row(t, &t->r->rows[row], out);
+	if (t->r && t->r->rows_total > n)
+		kmt_buf_printf(out, "# %" PRIu64 " more\n", t->r->rows_total - n);
 	if (!out->error)
 		return 0;
 	out->len = before;

@@ -277,6 +277,13 @@ static void test_object(void **state)
 	is_word(&b, 1000, "age_ns", "1999001000");
 	is_word(&b, 1001, "age_ns", "0");
 	is_word(&b, 1001, "address", "0x1000");
+
+	/* of more than there is room for the oldest, and how many there are */
+	w.in.max_objects = 2;
+	make(&w, "object", &b);
+	is_word(&b, 2, "age_ns", "1999999000");
+	is_word(&b, 3, "age_ns", "#");
+	assert_non_null(strstr(kmt_buf_str(&b), "load_msg+0x10\n# 999 more\n"));
 	close_world(&w);
 }
 
