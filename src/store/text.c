@@ -12,7 +12,7 @@
 
 /* ---- lines "key value" ---- */
 
-static void put_str(struct kmt_buf *out, const char *key, const char *value)
+void kmt_text_put_str(struct kmt_buf *out, const char *key, const char *value)
 {
 	if (!value || !*value)
 		return;
@@ -21,7 +21,7 @@ static void put_str(struct kmt_buf *out, const char *key, const char *value)
 	kmt_buf_puts(out, "\n");
 }
 
-static void put_u64(struct kmt_buf *out, const char *key, uint64_t value)
+void kmt_text_put_u64(struct kmt_buf *out, const char *key, uint64_t value)
 {
 	kmt_buf_printf(out, "%s %" PRIu64 "\n", key, value);
 }
@@ -31,18 +31,18 @@ void kmt_text_meta(const struct kmt_writer_opts *opts, struct kmt_buf *out)
 	static const struct kmt_facts unknown;
 	const struct kmt_facts *f = opts->facts ? opts->facts : &unknown;
 
-	put_str(out, "source", opts->source);
-	put_str(out, "options", opts->options);
-	put_str(out, "kernel", f->kernel);
-	put_str(out, "build_id", f->build_id);
-	put_str(out, "machine", f->machine);
-	put_str(out, "command", f->command);
-	put_str(out, "clock", f->clock);
-	put_u64(out, "start_realtime_ns", f->start_realtime_ns);
-	put_u64(out, "start_ns", f->start_ns);
-	put_u64(out, "temporary_ns", f->temporary_ns);
-	put_u64(out, "page_size", f->page_size);
-	put_u64(out, "n_cpus", f->n_cpus);
+	kmt_text_put_str(out, "source", opts->source);
+	kmt_text_put_str(out, "options", opts->options);
+	kmt_text_put_str(out, "kernel", f->kernel);
+	kmt_text_put_str(out, "build_id", f->build_id);
+	kmt_text_put_str(out, "machine", f->machine);
+	kmt_text_put_str(out, "command", f->command);
+	kmt_text_put_str(out, "clock", f->clock);
+	kmt_text_put_u64(out, "start_realtime_ns", f->start_realtime_ns);
+	kmt_text_put_u64(out, "start_ns", f->start_ns);
+	kmt_text_put_u64(out, "temporary_ns", f->temporary_ns);
+	kmt_text_put_u64(out, "page_size", f->page_size);
+	kmt_text_put_u64(out, "n_cpus", f->n_cpus);
 }
 
 /* Numbers of a quality: key and place. */
@@ -67,19 +67,19 @@ void kmt_text_quality(const struct kmt_quality *q, const struct kmt_facts *facts
 {
 	struct kmt_quality copy = *q;
 
-	put_str(out, "source", q->source);
-	put_str(out, "mode", q->mode);
-	put_str(out, "kernel", q->kernel);
-	put_str(out, "functions", *q->functions ? q->functions : NULL);
+	kmt_text_put_str(out, "source", q->source);
+	kmt_text_put_str(out, "mode", q->mode);
+	kmt_text_put_str(out, "kernel", q->kernel);
+	kmt_text_put_str(out, "functions", *q->functions ? q->functions : NULL);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		put_u64(out, numbers[i].key, *number_at(&copy, i));
+		kmt_text_put_u64(out, numbers[i].key, *number_at(&copy, i));
 	for (int i = 0; i < KMT_LOSS_MAX; i++)
-		put_u64(out, kmt_loss_key(i), q->lost[i]);
-	put_u64(out, "lost_unknown", q->lost_unknown);
-	put_u64(out, "hashed_addresses", q->hashed_addresses);
-	put_str(out, "first_bad", *q->first_bad ? q->first_bad : NULL);
+		kmt_text_put_u64(out, kmt_loss_key(i), q->lost[i]);
+	kmt_text_put_u64(out, "lost_unknown", q->lost_unknown);
+	kmt_text_put_u64(out, "hashed_addresses", q->hashed_addresses);
+	kmt_text_put_str(out, "first_bad", *q->first_bad ? q->first_bad : NULL);
 	if (facts)
-		put_u64(out, "end_ns", facts->end_ns);
+		kmt_text_put_u64(out, "end_ns", facts->end_ns);
 }
 
 static int hex_digit(char c)
@@ -106,13 +106,7 @@ static void unescape(const char *s, size_t len, char *to, size_t size)
 	to[n] = '\0';
 }
 
-struct line {
-	const char *key, *value;
-	size_t key_len, value_len;
-};
-
-/* The next line "key value" at *at; false at the end. */
-static bool next_line(const char **at, const char *end, struct line *l)
+bool kmt_text_next(const char **at, const char *end, struct kmt_text_line *l)
 {
 	while (*at < end) {
 		const char *p = *at, *nl = memchr(p, '\n', (size_t)(end - p));
@@ -122,27 +116,27 @@ static bool next_line(const char **at, const char *end, struct line *l)
 		*at = nl ? nl + 1 : end;
 		if (!space)
 			continue;
-		*l = (struct line){ .key = p, .key_len = (size_t)(space - p), .value = space + 1,
+		*l = (struct kmt_text_line){ .key = p, .key_len = (size_t)(space - p), .value = space + 1,
 				    .value_len = (size_t)(stop - space - 1) };
 		return true;
 	}
 	return false;
 }
 
-static bool is_key(const struct line *l, const char *key)
+bool kmt_text_is_key(const struct kmt_text_line *l, const char *key)
 {
 	return strlen(key) == l->key_len && !memcmp(key, l->key, l->key_len);
 }
 
-static bool take_str(const struct line *l, const char *key, char *to, size_t size)
+bool kmt_text_take(const struct kmt_text_line *l, const char *key, char *to, size_t size)
 {
-	if (!is_key(l, key))
+	if (!kmt_text_is_key(l, key))
 		return false;
 	unescape(l->value, l->value_len, to, size);
 	return true;
 }
 
-static uint64_t number_of(const struct line *l)
+uint64_t kmt_text_number(const struct kmt_text_line *l)
 {
 	uint64_t v = 0;
 
@@ -151,28 +145,28 @@ static uint64_t number_of(const struct line *l)
 	return v;
 }
 
-#define TAKE(field) take_str(&l, #field, names->field, sizeof(names->field))
+#define TAKE(field) kmt_text_take(&l, #field, names->field, sizeof(names->field))
 
 void kmt_text_parse_meta(const char *text, size_t len, struct kmt_text_names *names,
 			 struct kmt_facts *facts)
 {
 	const char *at = text, *end = text + len;
-	struct line l;
+	struct kmt_text_line l;
 
-	while (next_line(&at, end, &l)) {
+	while (kmt_text_next(&at, end, &l)) {
 		if (TAKE(kernel) || TAKE(build_id) || TAKE(machine) || TAKE(clock) ||
 		    TAKE(source) || TAKE(command) || TAKE(options))
 			continue;
-		if (is_key(&l, "start_realtime_ns"))
-			facts->start_realtime_ns = number_of(&l);
-		else if (is_key(&l, "start_ns"))
-			facts->start_ns = number_of(&l);
-		else if (is_key(&l, "temporary_ns"))
-			facts->temporary_ns = number_of(&l);
-		else if (is_key(&l, "page_size"))
-			facts->page_size = (uint32_t)number_of(&l);
-		else if (is_key(&l, "n_cpus"))
-			facts->n_cpus = (uint32_t)number_of(&l);
+		if (kmt_text_is_key(&l, "start_realtime_ns"))
+			facts->start_realtime_ns = kmt_text_number(&l);
+		else if (kmt_text_is_key(&l, "start_ns"))
+			facts->start_ns = kmt_text_number(&l);
+		else if (kmt_text_is_key(&l, "temporary_ns"))
+			facts->temporary_ns = kmt_text_number(&l);
+		else if (kmt_text_is_key(&l, "page_size"))
+			facts->page_size = (uint32_t)kmt_text_number(&l);
+		else if (kmt_text_is_key(&l, "n_cpus"))
+			facts->n_cpus = (uint32_t)kmt_text_number(&l);
 	}
 	facts->kernel = names->kernel[0] ? names->kernel : NULL;
 	facts->build_id = names->build_id[0] ? names->build_id : NULL;
@@ -185,27 +179,27 @@ void kmt_text_parse_quality(const char *text, size_t len, struct kmt_quality *q,
 			    struct kmt_facts *facts)
 {
 	const char *at = text, *end = text + len;
-	struct line l;
+	struct kmt_text_line l;
 
-	while (next_line(&at, end, &l)) {
-		if (take_str(&l, "source", q->source, sizeof(q->source)) ||
-		    take_str(&l, "mode", q->mode, sizeof(q->mode)) ||
-		    take_str(&l, "kernel", q->kernel, sizeof(q->kernel)) ||
-		    take_str(&l, "functions", q->functions, sizeof(q->functions)) ||
-		    take_str(&l, "first_bad", q->first_bad, sizeof(q->first_bad)))
+	while (kmt_text_next(&at, end, &l)) {
+		if (kmt_text_take(&l, "source", q->source, sizeof(q->source)) ||
+		    kmt_text_take(&l, "mode", q->mode, sizeof(q->mode)) ||
+		    kmt_text_take(&l, "kernel", q->kernel, sizeof(q->kernel)) ||
+		    kmt_text_take(&l, "functions", q->functions, sizeof(q->functions)) ||
+		    kmt_text_take(&l, "first_bad", q->first_bad, sizeof(q->first_bad)))
 			continue;
 		for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-			if (is_key(&l, numbers[i].key))
-				*number_at(q, i) = number_of(&l);
+			if (kmt_text_is_key(&l, numbers[i].key))
+				*number_at(q, i) = kmt_text_number(&l);
 		for (int i = 0; i < KMT_LOSS_MAX; i++)
-			if (is_key(&l, kmt_loss_key(i)))
-				q->lost[i] = number_of(&l);
-		if (is_key(&l, "lost_unknown"))
-			q->lost_unknown = number_of(&l);
-		else if (is_key(&l, "hashed_addresses"))
-			q->hashed_addresses = number_of(&l);
-		else if (is_key(&l, "end_ns"))
-			facts->end_ns = number_of(&l);
+			if (kmt_text_is_key(&l, kmt_loss_key(i)))
+				q->lost[i] = kmt_text_number(&l);
+		if (kmt_text_is_key(&l, "lost_unknown"))
+			q->lost_unknown = kmt_text_number(&l);
+		else if (kmt_text_is_key(&l, "hashed_addresses"))
+			q->hashed_addresses = kmt_text_number(&l);
+		else if (kmt_text_is_key(&l, "end_ns"))
+			facts->end_ns = kmt_text_number(&l);
 	}
 }
 
@@ -294,9 +288,9 @@ bool kmt_text_parse_symbols(const char *text, size_t len, struct kmt_buf *out)
 {
 	const char *at = text, *end = text + len;
 	uint64_t addr = 0;
-	struct line l;
+	struct kmt_text_line l;
 
-	while (next_line(&at, end, &l)) {
+	while (kmt_text_next(&at, end, &l)) {
 		const char *tab = memchr(l.value, '\t', l.value_len);
 		size_t name_len = tab ? (size_t)(tab - l.value) : l.value_len, n;
 		char head[20];

@@ -17,6 +17,25 @@ struct kmt_quality;
 struct kmt_symbols;
 struct kmt_writer_opts;
 
+/* ---- lines "key value" ---- */
+
+struct kmt_text_line {
+	const char *key, *value;	/* borrowed from the text; nothing ends them */
+	size_t key_len, value_len;
+};
+
+/* No line for NULL and "". */
+void kmt_text_put_str(struct kmt_buf *out, const char *key, const char *value);
+void kmt_text_put_u64(struct kmt_buf *out, const char *key, uint64_t value);
+/* The next line at *at; false at the end. */
+bool kmt_text_next(const char **at, const char *end, struct kmt_text_line *l);
+bool kmt_text_is_key(const struct kmt_text_line *l, const char *key);
+/* If it is this key: its value, without escapes; what does not fit is cut off. */
+bool kmt_text_take(const struct kmt_text_line *l, const char *key, char *to, size_t size);
+uint64_t kmt_text_number(const struct kmt_text_line *l);
+
+/* ---- the blocks ---- */
+
 void kmt_text_meta(const struct kmt_writer_opts *opts, struct kmt_buf *out);
 /* facts may be NULL. */
 void kmt_text_quality(const struct kmt_quality *q, const struct kmt_facts *facts,
