@@ -89,7 +89,7 @@ $(B)/%.skel.h: $(B)/%.bpf.o
 	$(BPFTOOL) gen skeleton $< name $*_bpf > $@.tmp && mv $@.tmp $@
 
 # only the BPF source needs the skeletons
-$(B)/source/bpf_load.o: $(SKEL)
+$(B)/source/bpf_load.o $(B)/source/bpf_pin.o: $(SKEL)
 
 $(B)/%.o: src/%.c
 	@mkdir -p $(@D)

@@ -24,6 +24,12 @@
 #include <linux/types.h>
 #endif
 
+/*
+ * Of the tables and of what is counted in them: one more whenever what a reader
+ * finds there means something else. Sessions of other versions are not read.
+ */
+#define KMT_WIRE_VERSION	1
+
 #define KMT_WIRE_ASSERT(cond, msg) _Static_assert(cond, msg)
 
 /* What allocated: the original's type ids, then ours. */

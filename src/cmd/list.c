@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Every row of every table: what this kmemtrace can do. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/analysis.h"
 #include "cmd/cmd.h"
 #include "eventfmt/eventfmt.h"
 #include "render/render.h"
+#include "source/kept.h"
 #include "source/source.h"
 #include "tracers/tracers.h"
 
@@ -23,7 +25,8 @@ static void list_sources(void)
 	printf("sources:\n");
 	for (size_t i = 0; kmt_sources[i]; i++)
 		printf("  %-12s %s (%s)\n", kmt_sources[i]->name, kmt_sources[i]->help,
-		       kmt_sources[i]->live ? "--source" : "--from");
+		       kmt_sources[i]->live ? "--source" :
+		       kmt_sources[i]->detect ? "--from" : "--session");
 }
 
 static void list_views(void)
@@ -56,6 +59,20 @@ static void list_live_sources(void)
 			printf("%s\n", kmt_sources[i]->name);
 }
 
+/* For the completion: where there are none, or one may not look, there is nothing to say. */
+static int list_sessions(void)
+{
+	struct kmt_strlist names = { 0 };
+	struct kmt_kept k = KMT_KEPT_NONE;
+
+	if (!kmt_kept_open(getenv("KMEMTRACE_BPFFS"), false, &k) && !kmt_kept_names(&k, &names))
+		for (size_t i = 0; i < names.n; i++)
+			printf("%s\n", names.v[i]);
+	kmt_kept_names_done(&names);
+	kmt_kept_done(&k);
+	return KMT_EXIT_OK;
+}
+
 /* Names only, one a line: what the shell completion reads. */
 static int list_names(const char *what)
 {
@@ -79,6 +96,8 @@ static int list_names(const char *what)
 	else if (!strcmp(what, "tracers"))
 		for (size_t i = 0; kmt_tracers[i].name; i++)
 			printf("%s\n", kmt_tracers[i].name);
+	else if (!strcmp(what, "sessions"))
+		return list_sessions();
 	else if (!strncmp(what, "options:", 8))
 		return kmt_cmd_option_names(what + 8);
 	else
@@ -93,7 +112,7 @@ struct list_opts {
 static const struct kmt_option list_options[] = {
 	{ "names", 0, KMT_OPT_STRING, offsetof(struct list_opts, names), "TABLE",
 	  "only the names in one table: commands, tracers, sources, live-sources, views, formats, "
-	  "event-formats, options:COMMAND", 0, 0, NULL },
+	  "event-formats, sessions, options:COMMAND", 0, 0, NULL },
 	{ 0 }
 };
 

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "cmd/child.h"
 #include "cmd/cmd.h"
+#include "cmd/kept.h"
 #include "core/only.h"
 #include "symbol/gfp.h"
 #include "symbol/slabs.h"
@@ -43,35 +44,51 @@ const struct kmt_option kmt_select_file_options[] = {
 	{ 0 }
 };
 
+/* What is traced, and the room for it. */
+#define TRACE_ROWS										\
+	TRACER_ROW,										\
+	{ "user-pages", 0, KMT_OPT_FLAG, OFF(user_pages), NULL,					\
+	  "with tracer page: pages of processes and page cache too", 0, 0, NULL },		\
+	FILTER_ROW,										\
+	{ "follow", 0, KMT_OPT_FLAG, OFF(follow), NULL,						\
+	  "only CMD and its children (or those of --filter tgid=N)", 0, 0, NULL },		\
+	{ "objects", 0, KMT_OPT_U64, OFF(objects), "N",						\
+	  "rows of the live-object table (default: from the slab population)",			\
+	  64, 1ull << 32, NULL },								\
+	{ "objects-kb", 0, KMT_OPT_U64, OFF(objects_kb), "KB",					\
+	  "the same as memory, in KiB", 2, 1ull << 32, NULL },					\
+	{ "hash-maps", 0, KMT_OPT_FLAG, OFF(hash_maps), NULL,					\
+	  "keep the live objects in the kernel's hash maps, as Linux 5.10 must", 0, 0, NULL },	\
+	{ "sites", 0, KMT_OPT_U64, OFF(sites), "N", "rows of the call-site table",		\
+	  16, 1u << 20, NULL },									\
+	{ "own", 0, KMT_OPT_FLAG, OFF(own), NULL,						\
+	  "do not leave kmemtrace's own allocations out", 0, 0, NULL }
+
 const struct kmt_option kmt_select_options[] = {
 	{ "for", 't', KMT_OPT_DURATION, OFF(for_ns), "T",
 	  "stop after this time (10s, 5m; default: until ^C or the end of CMD)",
 	  1000000, 366 * 86400ull * SEC, NULL },
 	{ "source", 0, KMT_OPT_STRING, OFF(source_name), "NAME",
 	  "bpf or tracefs (default: the first that works here)", 0, 0, NULL },
-	TRACER_ROW,
-	{ "user-pages", 0, KMT_OPT_FLAG, OFF(user_pages), NULL,
-	  "with tracer page: pages of processes and page cache too", 0, 0, NULL },
-	FILTER_ROW,
-	{ "follow", 0, KMT_OPT_FLAG, OFF(follow), NULL,
-	  "only CMD and its children (or those of --filter tgid=N)", 0, 0, NULL },
-	{ "objects", 0, KMT_OPT_U64, OFF(objects), "N",
-	  "rows of the live-object table (default: from the slab population)",
-	  64, 1ull << 32, NULL },
-	{ "objects-kb", 0, KMT_OPT_U64, OFF(objects_kb), "KB",
-	  "the same as memory, in KiB", 2, 1ull << 32, NULL },
-	{ "hash-maps", 0, KMT_OPT_FLAG, OFF(hash_maps), NULL,
-	  "keep the live objects in the kernel's hash maps, as Linux 5.10 must", 0, 0, NULL },
-	{ "sites", 0, KMT_OPT_U64, OFF(sites), "N", "rows of the call-site table",
-	  16, 1u << 20, NULL },
+	TRACE_ROWS,
 	{ "buffer", 0, KMT_OPT_SIZE, OFF(buffer_bytes), "SIZE", "stream buffer for each CPU",
 	  4096, 1ull << 30, NULL },
 	{ "no-realtime", 0, KMT_OPT_FLAG_OFF, OFF(realtime), NULL,
 	  "leave the reader of the stream at normal priority", 0, 0, NULL },
-	{ "own", 0, KMT_OPT_FLAG, OFF(own), NULL,
-	  "do not leave kmemtrace's own allocations out", 0, 0, NULL },
 	KALLSYMS_ROW(", or /proc/kallsyms"),
 	STRICT_ROW,
+	{ 0 }
+};
+
+const struct kmt_option kmt_select_start_options[] = {
+	TRACE_ROWS,
+	KALLSYMS_ROW(", or /proc/kallsyms"),
+	{ 0 }
+};
+
+const struct kmt_option kmt_select_session_options[] = {
+	{ "session", 0, KMT_OPT_STRING, OFF(session), "NAME",
+	  "read a session of 'kmemtrace start' instead of tracing", 0, 0, NULL },
 	{ 0 }
 };
 
@@ -105,7 +122,8 @@ static int parse_filters(struct kmt_select *s)
 	if (!s->row_filters.v)
 		return kmt_err_errno(-ENOMEM, "filters");
 	for (size_t i = 0; i < s->filter_exprs.n; i++) {
-		int res = kmt_filter_add(&s->filter, s->filter_exprs.v[i]);
+		/* what is counted already has rows only */
+		int res = s->session ? 0 : kmt_filter_add(&s->filter, s->filter_exprs.v[i]);
 
 		if (res < 0)
 			return res;
@@ -187,6 +205,11 @@ int kmt_select_prepare(struct kmt_select *s, const char *command)
 				    "belong to tracing");
 	if (s->from && s->module)
 		return kmt_cmd_fail(KMT_EXIT_USAGE, "--module belongs to tracing, not to --from");
+	if (s->session) {
+		status = kmt_kept_select(s);
+		if (status)
+			return status;
+	}
 	if (s->objects && s->objects_kb)
 		return kmt_cmd_fail(KMT_EXIT_USAGE, "--objects and --objects-kb exclude each other");
 	if (s->objects_kb)
@@ -238,11 +261,15 @@ static int open_file(struct kmt_select *s, struct kmt_source_opts *opts)
 
 const char *kmt_select_filters_text(const struct kmt_select *s, struct kmt_buf *buf)
 {
-	for (size_t i = 0; i < s->filter_exprs.n; i++)
-		kmt_buf_printf(buf, "%s--filter %s", buf->len ? " " : "", s->filter_exprs.v[i]);
+	/* a session's are those that it was started with */
+	const struct kmt_strlist *l = s->session ? &kmt_kept_ask_of(s->source)->filters :
+						   &s->filter_exprs;
+
+	for (size_t i = 0; i < l->n; i++)
+		kmt_buf_printf(buf, "%s--filter %s", buf->len ? " " : "", l->v[i]);
 	if (s->module)
 		kmt_buf_printf(buf, "%s--module %s", buf->len ? " " : "", s->module);
-	if (s->follow)
+	if (s->filter.follow)
 		kmt_buf_printf(buf, "%s--follow", buf->len ? " " : "");
 	return buf->len ? kmt_buf_str(buf) : NULL;
 }
@@ -337,6 +364,11 @@ int kmt_select_open(struct kmt_select *s, struct kmt_source_opts *opts)
 	opts->realtime = s->realtime;
 	if (s->from)
 		return open_file(s, opts);
+	if (s->session) {
+		if (s->no_symbols[0])
+			kmt_cmd_warn("%s; call sites are shown as addresses", s->no_symbols);
+		return 0;	/* open since it was asked for */
+	}
 	status = open_this_machine(s, opts);
 	if (!status && s->no_symbols[0])
 		kmt_cmd_warn("%s; call sites are shown as addresses", s->no_symbols);

@@ -15,6 +15,7 @@ struct kmt_select {
 	/* options */
 	uint64_t for_ns;
 	const char *source_name, *from, *kallsyms, *tracer;
+	const char *session;		/* read a kept one; of the commands that can */
 	const char *module;		/* of the commands that can follow one */
 	struct kmt_strlist filter_exprs;
 	uint64_t objects, objects_kb, sites, buffer_bytes;
@@ -39,6 +40,11 @@ extern const struct kmt_option kmt_select_options[];
 extern const struct kmt_option kmt_select_from_options[];
 /* Only those that a command has use for that always reads a recording. */
 extern const struct kmt_option kmt_select_file_options[];
+
+/* Of a command that starts what is kept: no time, no stream, no reader. */
+extern const struct kmt_option kmt_select_start_options[];
+/* For a command that reads a kept session instead of tracing. */
+extern const struct kmt_option kmt_select_session_options[];
 
 void kmt_select_init(struct kmt_select *s);
 /*

@@ -6,11 +6,12 @@
 #include <unistd.h>
 
 #include "analysis/analysis.h"
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/fmt.h"
+#include "cmd/books.h"
 #include "cmd/child.h"
 #include "cmd/cmd.h"
+#include "cmd/kept.h"
 #include "cmd/live.h"
 #include "cmd/recorder.h"
 #include "cmd/view.h"
@@ -47,7 +48,8 @@ static const struct kmt_option stat_options[] = {
 
 static const struct kmt_option *const stat_tables[] = { stat_options, kmt_ask_options,
 							kmt_select_options,
-							kmt_select_from_options, NULL };
+							kmt_select_from_options,
+							kmt_select_session_options, NULL };
 
 extern const struct kmt_command kmt_command_stat;
 
@@ -63,6 +65,15 @@ static int check_opts(const struct stat_opts *o, const struct kmt_view *v)
 	if (o->ask.select.from && o->output)
 		return kmt_cmd_fail(KMT_EXIT_USAGE, "--output belongs to tracing: see 'kmemtrace "
 				    "convert'");
+	if (o->ask.select.session && (o->no_objects || o->exact))
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "--no-objects and --exact belong to tracing, not "
+				    "to --session");
+	if (o->ask.select.session && o->output)
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "--output belongs to tracing: see 'kmemtrace "
+				    "snapshot'");
+	if (o->ask.select.session && o->ask.select.for_ns && !o->interval_ns)
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "a session is read at once: --for belongs to "
+				    "--interval here");
 	if (o->output && !strcmp(o->output, "-"))
 		return kmt_cmd_fail(KMT_EXIT_USAGE, "--output must be a file: the report goes to "
 				    "standard output");
@@ -79,7 +90,7 @@ static int open_source(struct stat_opts *o, const struct kmt_view *v)
 	so.no_objects = o->no_objects;
 	status = kmt_select_open(&o->ask.select, &so);
 	source = o->ask.select.source;
-	if (!status && source->ops->live && source->ops->counted &&
+	if (!status && !o->ask.select.from && source->ops->counted &&
 	    (v->analysis->needs & KMT_NEEDS_EVENTS))
 		return kmt_cmd_fail(KMT_EXIT_USAGE, "the view %s needs the event stream: record "
 				    "first, or use --source tracefs", v->analysis->name);
@@ -90,7 +101,7 @@ static void tell_start(const struct stat_opts *o, char **argv)
 {
 	char t[KMT_FMT_LEN];
 
-	if (!isatty(STDERR_FILENO) || o->ask.select.from || o->interval_ns || argv)
+	if (!isatty(STDERR_FILENO) || o->ask.select.from || o->ask.select.session || o->interval_ns || argv)
 		return;
 	if (o->ask.select.for_ns)
 		fprintf(stderr, "kmemtrace: tracing for %s, ^C ends early\n",
@@ -102,25 +113,6 @@ static void tell_start(const struct stat_opts *o, char **argv)
 		fprintf(stderr, "kmemtrace: tracing, ^C ends and reports\n");
 }
 
-/* What was counted into the file of --output. */
-static int keep_books(const struct stat_opts *o, const struct kmt_view *v, struct kmt_recorder *r,
-		      char **own_argv)
-{
-	struct kmt_buf filters = { 0 };
-	const struct kmt_recorder_opts ro = {
-		.symbols = o->ask.select.symbols, .gfp_names = o->ask.select.gfp_names,
-		.argv = own_argv,
-		.source = o->ask.select.source->ops->name,
-		.filters = kmt_select_filters_text(&o->ask.select, &filters),
-		.temporary_ns = o->ask.temporary_ns ? o->ask.temporary_ns : SEC / 1000,
-	};
-	int err = o->output ? kmt_recorder_books(r, &ro, v->slabs_start, v->slabs_end,
-						 v->session) : 0;
-
-	kmt_buf_done(&filters);
-	return err;
-}
-
 static int trace_live(struct stat_opts *o, struct kmt_view *v, struct kmt_run *child,
 		      char **argv, struct kmt_recorder *r, char **own_argv)
 {
@@ -129,11 +121,11 @@ static int trace_live(struct stat_opts *o, struct kmt_view *v, struct kmt_run *c
 	int status = 0, err;
 
 	v->exact = o->exact;
-	err = kmt_watch_live(&w, argv, &status);
+	err = o->ask.select.session ? kmt_watch_session(&w) : kmt_watch_live(&w, argv, &status);
 	if (err == -ECANCELED)
 		return status;
 	/* a file that cannot be written is no reason to keep the answer back */
-	if (!err && keep_books(o, v, r, own_argv))
+	if (!err && o->output && kmt_books_write(v, r, own_argv))
 		status = kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "%s", kmt_err_text());
 	if (!err)
 		err = kmt_view_print(v, o->interval_ns ? kmt_live_now() - w.mark_ns : 0);
@@ -145,10 +137,12 @@ static int run_stat(struct stat_opts *o, char **argv, char **own_argv)
 	struct kmt_recorder recorder = KMT_RECORDER_NONE;
 	struct kmt_run child = KMT_RUN_NONE;
 	struct kmt_view v;
-	int status;
+	int status = o->ask.select.session ? kmt_kept_ask(&o->ask) : 0;
 
 	if (!o->ask.by)
 		o->ask.by = o->ask.select.module ? "unload" : "site,cache";
+	if (status)
+		return status;
 	status = kmt_view_init(&v, &o->ask, "stat", "--by: ");
 	/* what survives is told by stack */
 	if (!status && o->ask.select.module && !(v.analysis->needs & KMT_NEEDS_TASKS))
@@ -188,8 +182,9 @@ static int run(int argc, char **argv)
 		status = kmt_cmd_usage_error("stat");
 	else if (help)
 		status = kmt_cmd_help(&kmt_command_stat);
-	else if (next < argc && o.ask.select.from)
-		status = kmt_cmd_fail(KMT_EXIT_USAGE, "--from runs no command");
+	else if (next < argc && (o.ask.select.from || o.ask.select.session))
+		status = kmt_cmd_fail(KMT_EXIT_USAGE, "--%s runs no command",
+				      o.ask.select.from ? "from" : "session");
 	else
 		status = run_stat(&o, next < argc ? argv + next : NULL, argv);
 	kmt_select_done(&o.ask.select);

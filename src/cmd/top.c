@@ -11,8 +11,10 @@
 
 #include "analysis/analysis.h"
 #include "base/err.h"
+#include "cmd/books.h"
 #include "cmd/child.h"
 #include "cmd/cmd.h"
+#include "cmd/kept.h"
 #include "cmd/live.h"
 #include "cmd/recorder.h"
 #include "cmd/replay.h"
@@ -48,7 +50,8 @@ static const struct kmt_option top_options[] = {
 };
 
 static const struct kmt_option *const top_tables[] = { top_options, kmt_ask_options,
-						       kmt_select_options, NULL };
+						       kmt_select_options,
+						       kmt_select_session_options, NULL };
 
 extern const struct kmt_command kmt_command_top;
 
@@ -264,26 +267,15 @@ static int report_replay(void *ctx, const char *analysis, bool since_mark,
 static int write_books(struct top *t, const char *path)
 {
 	struct kmt_recorder r = KMT_RECORDER_NONE;
-	const struct kmt_ask *a = &t->o->ask;
-	struct kmt_buf filters = { 0 };
-	const struct kmt_recorder_opts ro = {
-		.symbols = a->select.symbols, .gfp_names = a->select.gfp_names,
-		.argv = t->own_argv,
-		.source = a->select.source->ops->name,
-		.filters = kmt_select_filters_text(&a->select, &filters),
-		.temporary_ns = a->temporary_ns ? a->temporary_ns : SEC / 1000,
-	};
 	int status = kmt_recorder_open(&r, path, false);
 
 	/* the kernel's own counts are of this moment; so must ours be */
 	if (!status)
 		kmt_view_count(&t->view, &t->view.slabs_end);
 	if (!status && (kmt_view_update(&t->view) ||
-			kmt_recorder_books(&r, &ro, t->view.slabs_start, t->view.slabs_end,
-					   t->view.session)))
+			kmt_books_write(&t->view, &r, t->own_argv)))
 		status = kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "%s", kmt_err_text());
 	kmt_recorder_done(&r);
-	kmt_buf_done(&filters);
 	return status;
 }
 
@@ -326,6 +318,8 @@ static void set_title(struct top *t)
 	if (t->o->ask.select.from) {
 		snprintf(path, sizeof(path), "%s", t->o->ask.select.from);
 		snprintf(t->title, sizeof(t->title), "%s", basename(path));
+	} else if (t->o->ask.select.session) {
+		snprintf(t->title, sizeof(t->title), "%s", t->o->ask.select.session);
 	} else if (gethostname(t->title, sizeof(t->title) - 1)) {
 		t->title[0] = '\0';
 	}
@@ -388,7 +382,8 @@ static int started(void *ctx)
 	struct top *t = ctx;
 	int err;
 
-	kmt_view_count(&t->view, &t->view.slabs_start);
+	if (!t->o->ask.select.session)	/* that began when it was started */
+		kmt_view_count(&t->view, &t->view.slabs_start);
 	err = read_live(t);
 	mark_live(t);
 	t->next_ns = t->read_ns + t->o->interval_ns;
@@ -530,11 +525,15 @@ static int check_opts(const struct top_opts *o, const struct kmt_view *v)
 
 static int run_top(struct top_opts *o, char **own_argv)
 {
+	int status = o->ask.select.session ? kmt_kept_ask(&o->ask) : 0;
 	struct top t = { .o = o, .own_argv = own_argv, .run = KMT_RUN_NONE,
 			 .held_fd = -1, .stderr_fd = -1 };
 	const char *from = o->ask.select.from;
-	int status = kmt_view_init(&t.view, &o->ask, "top", "--by: ");
 
+	if (!o->ask.by)
+		o->ask.by = "site";
+	if (!status)
+		status = kmt_view_init(&t.view, &o->ask, "top", "--by: ");
 	if (!status)
 		status = check_opts(o, &t.view);
 	if (!status)
@@ -558,7 +557,7 @@ static int run(int argc, char **argv)
 	size_t n = 0;
 	int status;
 
-	kmt_ask_init(&o.ask, "site");
+	kmt_ask_init(&o.ask, NULL);
 	status = kmt_cmd_parse(&kmt_command_top, &o, argc, argv, operands, 1, &n, &help);
 	o.ask.select.from = operands[0];
 	if (!status)

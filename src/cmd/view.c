@@ -16,6 +16,7 @@
 #include "core/session.h"
 #include "render/render.h"
 #include "report/report.h"
+#include "source/kept.h"
 #include "symbol/gfp.h"
 #include "symbol/lines.h"
 #include "symbol/slabs.h"
@@ -141,14 +142,16 @@ static void ask_of(const struct kmt_view *v, struct kmt_analysis_in *in)
 {
 	const struct kmt_ask *a = v->ask;
 	const struct kmt_facts *f = a->select.facts;
-	uint64_t temporary_ns = f ? f->temporary_ns : 0;
+	/* a session's kernel is the one that runs here, but its start is not ours */
+	const struct kmt_facts *kept = a->select.session ? kmt_kept_facts(a->select.source) : f;
+	uint64_t temporary_ns = kept ? kept->temporary_ns : 0;
 
 	if (a->temporary_ns)
 		temporary_ns = a->temporary_ns;
 	*in = (struct kmt_analysis_in){
 		.session = v->session,
 		.symbols = kmt_select_symbols(&a->select),
-		.slabs_start = f ? f->slabs_start : v->slabs_start,
+		.slabs_start = kept ? kept->slabs_start : v->slabs_start,
 		.slabs_end = f ? f->slabs_end : v->slabs_end,
 		.gfp_names = f ? f->gfp_names : a->select.from ? v->gfp_names :
 			     a->select.gfp_names,
@@ -198,6 +201,9 @@ static int make_report(struct kmt_view *v, uint64_t interval_ns, struct kmt_repo
 		err = kmt_session_settle(v->session);
 	if (!err)
 		err = v->analysis->run(&in, &r);
+	if (!err && v->ask->select.session)
+		err = kmt_report_note(r, "session '%s' goes on without a process: peaks are the "
+				      "highest that this command has read", v->ask->select.session);
 	if (!err)
 		err = shape(v, r);
 	if (err) {

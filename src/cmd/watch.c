@@ -221,3 +221,19 @@ int kmt_watch_live(struct kmt_watch *w, char **argv, int *ret_status)
 	*ret_status = kmt_run_status(w->run);
 	return err;
 }
+
+int kmt_watch_session(struct kmt_watch *w)
+{
+	const uint64_t for_ns = w->view->ask->select.for_ns;
+	int err = 0;
+
+	w->mark_ns = kmt_live_now();
+	if (w->interval_ns) {
+		err = look(w);
+		kmt_view_count(w->view, &w->view->slabs_end);
+		kmt_view_mark(w->view);
+		if (!err)
+			err = watch(w, for_ns ? w->mark_ns + for_ns : 0);
+	}
+	return err ? err : count_end(w);
+}

@@ -26,5 +26,10 @@ struct kmt_watch {
  * exit status to go on with.
  */
 int kmt_watch_live(struct kmt_watch *w, char **argv, int *ret_status);
+/*
+ * The same of a session that runs already and goes on: it is read once, or with
+ * an interval until a signal or the end of --for.
+ */
+int kmt_watch_session(struct kmt_watch *w);
 
 #endif

@@ -3,13 +3,11 @@
 #include "source/bpf_priv.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -168,37 +166,10 @@ static int bpf_module(struct kmt_source *src, struct kmt_symbols **symbols,
 static void bpf_quality(struct kmt_source *src, struct kmt_quality *q)
 {
 	struct kmt_bpf *b = bpf_of(src);
-	struct utsname u;
-	uint64_t allocs, frees;
-	uint64_t end = b->stop_ns ? b->stop_ns : kmt_monotonic_ns();
 
-	snprintf(q->source, sizeof(q->source), "bpf");
-	snprintf(q->mode, sizeof(q->mode), b->plan.emit ? "streamed" : "counted");
-	if (!uname(&u))
-		snprintf(q->kernel, sizeof(q->kernel), "%s", u.release);
-	snprintf(q->functions, sizeof(q->functions), "%s", b->functions);
-	q->window_ns = b->start_ns ? end - b->start_ns : 0;
-	q->lost[KMT_LOSS_RING] = kmt_bpf_count(b, KMT_CNT_LOST_RING);
-	q->lost[KMT_LOSS_SITES] = kmt_bpf_count(b, KMT_CNT_LOST_SITES);
-	q->lost[KMT_LOSS_OBJECTS] = kmt_bpf_count(b, KMT_CNT_LOST_OBJECTS);
-	q->lost[KMT_LOSS_STACKS] = kmt_bpf_count(b, KMT_CNT_LOST_STACKS);
-	q->lost[KMT_LOSS_CACHES] = kmt_bpf_lost_caches(b);
-	/* the kernel's, and those of the programs where the kernel does not prevent it */
-	q->recursion_misses = kmt_bpf_recursion_misses(b) + kmt_bpf_count(b, KMT_CNT_RECURSION);
-	q->frees_before_start = kmt_bpf_count(b, KMT_CNT_FREES_UNKNOWN);
-	q->untraced_frees = kmt_bpf_count(b, KMT_CNT_UNTRACED_FREES);
-	q->failed_allocations = kmt_bpf_count(b, KMT_CNT_FAILED_ALLOCS);
-	q->null_frees = kmt_bpf_count(b, KMT_CNT_NULL_FREES);
-	q->filtered = kmt_bpf_count(b, KMT_CNT_FILTERED) + b->pages_left_out;
-	q->own = kmt_bpf_count(b, KMT_CNT_OWN);
+	kmt_bpf_quality(b, q);
+	q->recursion_misses += kmt_bpf_recursion_misses(b);
 	q->lost_unknown = kmt_bpf_follow_lost(b);	/* children that could not be followed */
-	kmt_bpf_totals(b, &allocs, &frees);
-	q->events = allocs + frees + q->frees_before_start + q->failed_allocations -
-		    b->pages_left_out;
-	q->table_bytes = b->plan.total_bytes;
-	q->objects_capacity = !b->plan.track ? 0 : b->plan.hashed ? b->plan.hashed_objects :
-			      (uint64_t)b->plan.buckets * KMT_BUCKET_WAYS;
-	q->clock_resolution_ns = b->plan.emit ? 1 : 1 << KMT_TIME_UNIT_SHIFT;
 }
 
 const struct kmt_source_ops kmt_source_bpf = {

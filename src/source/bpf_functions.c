@@ -42,8 +42,10 @@ static int choose(struct kmt_bpf_functions *f, struct bpf_object *obj, enum kmt_
 
 int kmt_bpf_functions_choose(struct kmt_bpf_functions *f, struct bpf_object *obj,
 			     const struct kmt_function found[KMT_FUNCTIONS],
-			     const struct kmt_source_opts *o)
+			     const struct kmt_source_opts *o, bool may_kprobe)
 {
+	bool needs_kprobe = false;
+
 	*f = (struct kmt_bpf_functions){ .chosen = true };
 	memcpy(f->f, found, sizeof(f->f));
 	for (int i = 0; i < KMT_FUNCTIONS; i++) {
@@ -51,10 +53,17 @@ int kmt_bpf_functions_choose(struct kmt_bpf_functions *f, struct bpf_object *obj
 
 		if (f->f[i].how && (o->tracers & KMT_TRACERS_KPROBE))
 			f->f[i].how = KMT_ATTACH_KPROBE;
+		if (f->f[i].how == KMT_ATTACH_KPROBE && !may_kprobe) {
+			f->f[i].how = KMT_ATTACH_NONE;
+			needs_kprobe = true;
+		}
 		err = f->f[i].how ? choose(f, obj, i) : 0;
 		if (err)
 			return err;
 	}
+	if (o->must_bulk && needs_kprobe)
+		return kmt_err(-EOPNOTSUPP, "tracer 'bulk' needs kprobes here, and this kernel "
+			       "keeps none without a process (before Linux 5.15)");
 	if (o->must_bulk && !kmt_bpf_functions_any(f))
 		return kmt_err(-EOPNOTSUPP, "tracer 'bulk' needs functions to attach to: %s (see "
 			       "'kmemtrace doctor')", strerror(-found[KMT_FUNC_FREE_BULK].err));

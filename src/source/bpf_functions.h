@@ -21,10 +21,13 @@ struct kmt_bpf_functions {
 
 #define KMT_FUNCTIONS_TEXT 80		/* kmt_quality.functions */
 
-/* One program for each function that can be attached to. -EOPNOTSUPP: none, and it must be. */
+/*
+ * One program for each function that can be attached to, without kprobes unless
+ * 'may_kprobe'. -EOPNOTSUPP: none, and it must be.
+ */
 int kmt_bpf_functions_choose(struct kmt_bpf_functions *f, struct bpf_object *obj,
 			     const struct kmt_function found[KMT_FUNCTIONS],
-			     const struct kmt_source_opts *o);
+			     const struct kmt_source_opts *o, bool may_kprobe);
 bool kmt_bpf_functions_any(const struct kmt_bpf_functions *f);
 /* A function that is refused is no error unless it must be attached to. */
 int kmt_bpf_functions_attach(struct kmt_bpf_functions *f, enum kmt_function_id i, bool must);

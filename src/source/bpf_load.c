@@ -21,26 +21,12 @@
 #include "base/err.h"
 #include "kmemtrace.skel.h"
 #include "kmemtrace_hash.skel.h"
-#include "source/bpf_functions.h"
+#include "source/bpf_load.h"
 #include "source/pages.h"
 #include "symbol/frames.h"
 #include "symbol/gfp.h"
 #include "symbol/symbols.h"
 #include "tracers/tracers.h"
-
-#define KMT_LINKS_MAX 24
-
-struct kmt_bpf_load {
-	struct kmemtrace_bpf *skel;
-	struct bpf_program *prog[KMT_PROG_MAX];	/* chosen, NULL = this kernel has no such event */
-	struct bpf_link *links[KMT_LINKS_MAX];
-	int n_links, n_free_links;	/* those of frees come first */
-	struct kmt_bpf_functions functions;	/* tracer bulk */
-	void *tables;
-	size_t tables_len;
-	int cgroup_fd;
-	bool needs_guard;	/* the kernel lets a program interrupt itself */
-};
 
 /* libbpf's own words are kept for the error line; its printer is process-wide by design. */
 static __thread char libbpf_said[200];
@@ -289,7 +275,10 @@ static int choose_functions(struct kmt_bpf *b, const struct btf *btf)
 	/* without a table of objects what is given up would be counted twice */
 	if (!(r->kmt_flags & (KMT_F_TRACK | KMT_F_EMIT)))
 		found[KMT_FUNC_GIVE_UP].how = KMT_ATTACH_NONE;
-	return kmt_bpf_functions_choose(f, b->load->skel->obj, found, &b->opts);
+	/* Linux commit b89fbfbb854c "bpf: Implement minimal BPF perf link" (in v5.15) */
+	return kmt_bpf_functions_choose(f, b->load->skel->obj, found, &b->opts, !b->opts.kept ||
+					btf__find_by_name_kind(btf, "bpf_perf_link",
+							       BTF_KIND_STRUCT) >= 0);
 }
 
 /* Counted: a cache that is destroyed takes what is in it along. Best effort. */
@@ -569,11 +558,7 @@ static int map_tables(struct kmt_bpf *b)
 		return kmt_err_errno(-errno, "cannot map the BPF tables");
 	}
 	b->tables = b->load->tables;
-	b->sites = (const void *)(b->tables + p->at_sites);
-	b->lifetimes = b->tables + p->at_lifetimes;
-	b->caches = (const void *)(b->tables + p->at_caches);
-	b->stacks = (const void *)(b->tables + p->at_stacks);
-	b->objects = (const void *)(b->tables + p->at_objects);
+	kmt_bpf_place_tables(b);
 	b->hashed_fd = p->hashed ? bpf_map__fd(b->load->skel->maps.kmt_objects) : -1;
 	return 0;
 }

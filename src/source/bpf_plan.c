@@ -257,3 +257,19 @@ int kmt_bpf_make_plan(const struct kmt_source_opts *o, const struct kmt_bpf_mach
 	*ret = p;
 	return 0;
 }
+
+static bool is_pow2(uint32_t v, uint32_t most)
+{
+	return v && !(v & (v - 1)) && v <= most;
+}
+
+int kmt_bpf_plan_again(struct kmt_bpf_plan *p)
+{
+	if (!p->cpus || p->cpus > KMT_WHAT_CPU_MASK + 1 || !is_pow2(p->sites, KMT_SITES_MAX) ||
+	    !is_pow2(p->caches, KMT_CACHES) || !is_pow2(p->stacks, KMT_STACKS) ||
+	    !is_pow2(p->shards, KMT_SHARDS_MAX) || p->hashed_objects > KMT_HASHED_MAX ||
+	    p->buckets > KMT_VALUE_MAX / sizeof(struct kmt_bucket))
+		return -EINVAL;
+	place(p);
+	return p->table_bytes > KMT_VALUE_MAX ? -EINVAL : 0;
+}

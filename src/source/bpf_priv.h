@@ -44,6 +44,9 @@ struct kmt_bpf_machine {
 int kmt_bpf_make_plan(const struct kmt_source_opts *o, const struct kmt_bpf_machine *m,
 		      struct kmt_bpf_plan *ret);
 
+/* Places from the sizes, of tables that there are already; -EINVAL without text: impossible ones. */
+int kmt_bpf_plan_again(struct kmt_bpf_plan *p);
+
 struct kmt_bpf_ring {
 	int fd;
 	const uint8_t *data;	/* mapped twice in a row, so records never wrap */
@@ -126,6 +129,10 @@ void kmt_bpf_totals(const struct kmt_bpf *b, uint64_t *ret_allocs, uint64_t *ret
 uint64_t kmt_bpf_lost_caches(const struct kmt_bpf *b);
 const struct kmt_wire_cache *kmt_bpf_cache(const struct kmt_bpf *b, uint64_t ptr);
 int kmt_bpf_snapshot(struct kmt_bpf *b, const struct kmt_sink *sink);
+/* Where the tables lie in the mapped element. */
+void kmt_bpf_place_tables(struct kmt_bpf *b);
+/* All that the tables say; not what the kernel counts of programs. */
+void kmt_bpf_quality(const struct kmt_bpf *b, struct kmt_quality *q);
 
 /* bpf_ring.c: merge the rings; number of records or negative errno */
 int kmt_bpf_drain(struct kmt_bpf *b, const struct kmt_sink *sink, bool final);

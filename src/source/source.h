@@ -48,6 +48,7 @@ struct kmt_source_opts {
 	bool	 own;			/* do not leave kmemtrace's own events out */
 	bool	 realtime;		/* reader at SCHED_FIFO where allowed */
 	bool	 threads;		/* others of ours work while poll() sleeps */
+	bool	 kept;			/* what is attached must be able to outlive us: kept.h */
 	uint32_t tracers;		/* set of KMT_TRACER_BIT(); 0 = kmt_tracers_default() */
 	bool	 must_bulk;		/* no source without that tracer */
 	bool	 user_pages;		/* pages of user memory and page cache too */

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cmd/kept.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "analysis/analysis.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "cmd/cmd.h"
+#include "cmd/live.h"
+#include "cmd/machine.h"
+#include "cmd/view.h"
+#include "symbol/slabs.h"
+#include "tracers/tracers.h"
+
+#define SEC 1000000000ull
+
+int kmt_kept_fail(int err)
+{
+	int status = KMT_EXIT_IMPOSSIBLE;
+
+	if (err == -EINVAL)
+		status = KMT_EXIT_USAGE;
+	else if (err == -ENOENT || err == -EPROTO || err == -EBADMSG)
+		status = KMT_EXIT_INPUT;
+	return kmt_cmd_fail(status, "%s", kmt_err_text());
+}
+
+int kmt_kept_find(bool make, struct kmt_kept *ret)
+{
+	const char *bpffs = getenv("KMEMTRACE_BPFFS");
+	int err = kmt_kept_open(bpffs, make, ret);
+
+	if (err)
+		return kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "%s%s", kmt_err_text(),
+				    err == -EPERM || err == -EACCES ? ": sessions need root" : "");
+	if (ret->mounted)
+		kmt_cmd_warn("the BPF file system was not mounted: it is now, at %s",
+			     bpffs && *bpffs ? bpffs : KMT_KEPT_BPFFS);
+	return 0;
+}
+
+/* ---- starting ---- */
+
+static uint64_t realtime_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * SEC + (uint64_t)ts.tv_nsec;
+}
+
+/* The events are on from here; what the kernel counts then belongs to the books. */
+static int begin(struct kmt_source *src, struct kmt_facts *facts, struct kmt_slabs **slabs)
+{
+	int err;
+
+	kmt_slabs_count_now(NULL, false, slabs);
+	err = src->ops->start(src);
+	facts->start_ns = kmt_live_now();
+	facts->start_realtime_ns = realtime_now();
+	if (!err && *slabs)
+		kmt_slabs_recount(NULL, *slabs);
+	facts->slabs_start = *slabs;
+	return err;
+}
+
+static void tell_functions(struct kmt_source *src)
+{
+	struct kmt_quality q = { 0 };
+
+	src->ops->quality(src, &q);
+	if (strstr(q.functions, "not seen"))
+		kmt_cmd_warn("bulk calls and kfree_rcu: %s", q.functions);
+}
+
+int kmt_kept_start(struct kmt_select *s, const struct kmt_kept_ask *ask, struct kmt_kept *k,
+		   const struct kmt_kept_job *job)
+{
+	struct kmt_source_opts so = {
+		.mode = KMT_MODE_COUNTED, .key = ask->key, .temporary_ns = ask->temporary_ns,
+		.want_stacks = ask->key == KMT_BY_STACK, .want_task = ask->key == KMT_BY_TASK,
+		.no_objects = ask->no_objects, .kept = true,
+	};
+	struct kmt_facts facts = { .clock = "mono", .temporary_ns = ask->temporary_ns };
+	struct kmt_machine machine = { 0 };
+	struct kmt_slabs *slabs = NULL;
+	int status, err;
+
+	s->source_name = "bpf";
+	status = kmt_select_open(s, &so);
+	if (status)
+		return status;
+	kmt_machine_ask(&machine, job->argv, s->gfp_names);
+	kmt_machine_facts(&machine, &facts);
+	if (job->command)
+		facts.command = job->command;
+	err = begin(s->source, &facts, &slabs);
+	if (!err)
+		err = kmt_kept_pin(s->source, k, job->name, job->replace, ask, &facts);
+	if (err)
+		status = kmt_kept_fail(err);
+	else
+		tell_functions(s->source);
+	kmt_machine_done(&machine);
+	kmt_slabs_free(slabs);
+	return status;
+}
+
+/* ---- reading ---- */
+
+static int open_locked(struct kmt_select *s, struct kmt_kept *k)
+{
+	struct kmt_source_opts so = { .mode = KMT_MODE_COUNTED, .slabs = s->slabs, .own = s->own };
+	char path[KMT_KEPT_PATH + KMT_KEPT_NAME];
+	int err;
+
+	if (!kmt_kept_exists(k, s->session))
+		return kmt_kept_missing(k, s->session);
+	snprintf(path, sizeof(path), "%s/%s", k->path, s->session);
+	so.path = path;
+	err = kmt_source_find("session")->open(&so, &s->source);
+	return err == -ENOENT ? kmt_err_prefix(-EBADMSG, "not whole: ") : err;
+}
+
+int kmt_kept_source(struct kmt_select *s, const struct kmt_kept *place)
+{
+	struct kmt_kept k = *place;
+	int err = kmt_kept_check_name(s->session);
+
+	if (!s->slabs)
+		kmt_slabs_load(NULL, &s->slabs);
+	if (!err)
+		err = kmt_kept_lock_reading(&k);
+	if (err)
+		return err;
+	err = open_locked(s, &k);
+	kmt_kept_unlock(&k);
+	return err;
+}
+
+/* The view must be one of what the session's rows are counted by. */
+static int choose_view(struct kmt_ask *a, enum kmt_key key)
+{
+	const struct kmt_analysis *view;
+
+	if (key == KMT_BY_TASK && !a->by)
+		a->by = "task";
+	if (key == KMT_BY_STACK)
+		a->stacks = true;
+	view = a->by ? kmt_analysis_find(a->by) : NULL;
+	if (key != KMT_BY_STACK && (a->stacks || (view && (view->needs & KMT_NEEDS_STACKS))))
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "session '%s' does not count by stack: start it "
+				    "with --stacks", a->select.session);
+	if (view && (key == KMT_BY_TASK) != !!(view->needs & KMT_NEEDS_TASKS))
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "session '%s' %s by process: the view %s needs "
+				    "one that %s", a->select.session,
+				    key == KMT_BY_TASK ? "counts" : "does not count", view->name,
+				    key == KMT_BY_TASK ? "does not" : "does ('start --by task')");
+	return 0;
+}
+
+int kmt_kept_ask(struct kmt_ask *a)
+{
+	struct kmt_kept k = KMT_KEPT_NONE;
+	int status, err;
+
+	if (a->select.from)
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "--from and --session exclude each other");
+	if (a->temporary_ns)
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "--temporary belongs to 'kmemtrace start', not to "
+				    "--session");
+	status = kmt_kept_find(false, &k);
+	if (status)
+		return status;
+	err = kmt_kept_source(&a->select, &k);
+	kmt_kept_done(&k);
+	return err ? kmt_kept_fail(err) : choose_view(a, kmt_kept_ask_of(a->select.source)->key);
+}
+
+int kmt_kept_select(struct kmt_select *s)
+{
+	const struct kmt_kept_ask *ask = kmt_kept_ask_of(s->source);
+
+	if (s->source_name || s->tracer || s->user_pages || s->follow || s->objects ||
+	    s->objects_kb || s->sites || s->hash_maps || s->buffer_bytes || s->module)
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "--session reads what was started: options of "
+				    "tracing belong to 'kmemtrace start'");
+	for (size_t i = 0; i < ask->filters.n; i++)
+		kmt_filter_add(&s->filter, ask->filters.v[i]);
+	s->filter.follow = ask->follow;
+	return ask->tracer && kmt_tracers_parse(ask->tracer, &s->tracers) ?
+	       kmt_cmd_fail(KMT_EXIT_INPUT, "%s", kmt_err_text()) : 0;
+}

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A kept session (source/kept.h), read while it goes on: the pinned tables, mapped. */
+#include <bpf/bpf.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "source/bpf_pin.h"
+#include "store/format.h"
+
+#define PROGS_MAX	64
+#define LOOK_MAX	(1ull << 24)	/* bytes of a description */
+
+extern const struct kmt_source_ops kmt_source_session;
+
+struct session {
+	struct kmt_bpf bpf;		/* its source's head is ours; nothing is loaded */
+	struct kmt_bpf_desc desc;
+	int dir;			/* the session's */
+	int progs[PROGS_MAX];
+	size_t n_progs;
+	int hashed;
+	void *tables, *globals;
+	size_t tables_len, globals_len;
+	struct kmt_pin_globals g;
+	uint32_t own_tgid;		/* as the kernel numbers us; 0 unknown */
+};
+
+static struct session *session_of(struct kmt_source *src)
+{
+	return (struct session *)src;
+}
+
+/* ---- what is pinned ---- */
+
+/* By the directory that is open: its name may be another's by now. */
+static int open_pin(const struct session *s, const char *name)
+{
+	char path[320];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", s->dir, name);
+	fd = bpf_obj_get(path);
+	return fd < 0 ? kmt_err_errno(fd, "its pin '%s' cannot be opened", name) : fd;
+}
+
+static size_t value_size(int fd)
+{
+	struct bpf_map_info info = { 0 };
+	uint32_t len = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.value_size;
+}
+
+static int read_description(struct session *s)
+{
+	_cleanup_close_ int fd = open_pin(s, KMT_PIN_DESC);
+	_cleanup_free_ char *value = NULL;
+	char layout[KMT_BPF_LAYOUT];
+	uint32_t zero = 0;
+	size_t len;
+
+	if (fd < 0)
+		return fd;
+	len = value_size(fd);
+	if (!len || len > LOOK_MAX)
+		return kmt_err(-EBADMSG, "its description has an impossible size");
+	value = malloc(len);
+	if (!value)
+		return kmt_err_errno(-ENOMEM, "session");
+	if (bpf_map_lookup_elem(fd, &zero, value))
+		return kmt_err_errno(-errno, "its description cannot be read");
+	kmt_bpf_layout(layout);
+	return kmt_bpf_desc_parse(value, len, layout, &s->desc);
+}
+
+static int map_pin(const struct session *s, const char *name, size_t bytes, void **ret,
+		   size_t *ret_len)
+{
+	size_t page = sysconf(_SC_PAGESIZE), len = (bytes + page - 1) & ~(page - 1);
+	_cleanup_close_ int fd = open_pin(s, name);
+	void *p;
+
+	if (fd < 0)
+		return fd;
+	if (value_size(fd) != bytes)
+		return kmt_err(-EBADMSG, "its pin '%s' has another size than it should", name);
+	p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		return kmt_err_errno(-errno, "its pin '%s' cannot be mapped", name);
+	*ret = p;
+	*ret_len = len;
+	return 0;
+}
+
+static int map_tables(struct session *s)
+{
+	struct kmt_bpf *b = &s->bpf;
+	int err = map_pin(s, KMT_PIN_TABLES, b->plan.table_bytes, &s->tables, &s->tables_len);
+
+	if (err)
+		return err;
+	b->tables = s->tables;
+	kmt_bpf_place_tables(b);
+	if (b->plan.hashed) {
+		s->hashed = open_pin(s, KMT_PIN_OBJECTS);
+		if (s->hashed < 0)
+			return s->hashed;
+	}
+	b->hashed_fd = s->hashed;
+	kmt_bpf_globals(NULL, &s->g);
+	err = map_pin(s, KMT_PIN_GLOBALS, s->g.bytes, &s->globals, &s->globals_len);
+	if (!err)
+		kmt_bpf_globals(s->globals, &s->g);
+	return err;
+}
+
+static void cleanup_dir(DIR **d)
+{
+	if (*d)
+		closedir(*d);
+}
+
+/* For the runs that the kernel skipped, which it counts with each program. */
+static int open_programs(struct session *s)
+{
+	int fd = openat(s->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(cleanup_dir) DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		return kmt_err_errno(-errno, "its directory cannot be read");
+	}
+	while ((e = readdir(d)) && s->n_progs < PROGS_MAX) {
+		if (strncmp(e->d_name, KMT_PIN_PROG, strlen(KMT_PIN_PROG)))
+			continue;
+		fd = open_pin(s, e->d_name);
+		if (fd < 0)
+			return fd;
+		s->progs[s->n_progs++] = fd;
+	}
+	return 0;
+}
+
+static uint64_t recursion_misses(const struct session *s)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < s->n_progs; i++) {
+		struct bpf_prog_info info = { 0 };
+		uint32_t len = sizeof(info);
+
+		if (!bpf_obj_get_info_by_fd(s->progs[i], &info, &len))
+			n += info.recursion_misses;
+	}
+	return n;
+}
+
+/* ---- our own events ---- */
+
+/* The program that knows who runs it: of several readers the last one is left out. */
+static void learn_own(struct session *s)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+	_cleanup_close_ int fd = s->desc.ask.own ? -1 : open_pin(s, KMT_PIN_WHOAMI);
+
+	if (fd < 0 || bpf_prog_test_run_opts(fd, &opts))
+		return;
+	s->own_tgid = __atomic_load_n(s->g.own_tgid, __ATOMIC_SEQ_CST);
+	__atomic_store_n(s->g.awake, 1, __ATOMIC_SEQ_CST);
+}
+
+static bool is_last_reader(const struct session *s)
+{
+	return s->own_tgid && __atomic_load_n(s->g.own_tgid, __ATOMIC_SEQ_CST) == s->own_tgid;
+}
+
+static void set_awake(struct session *s, bool awake)
+{
+	if (s->own_tgid && awake)
+		__atomic_store_n(s->g.own_tgid, s->own_tgid, __ATOMIC_SEQ_CST);
+	if (is_last_reader(s))
+		__atomic_store_n(s->g.awake, awake, __ATOMIC_SEQ_CST);
+}
+
+/* ---- the source ---- */
+
+static void session_close(struct kmt_source *src)
+{
+	struct session *s = session_of(src);
+
+	if (!s)
+		return;
+	if (s->globals)
+		set_awake(s, false);
+	for (size_t i = 0; i < s->n_progs; i++)
+		close(s->progs[i]);
+	if (s->hashed >= 0)
+		close(s->hashed);
+	if (s->dir >= 0)
+		close(s->dir);
+	if (s->tables)
+		munmap(s->tables, s->tables_len);
+	if (s->globals)
+		munmap(s->globals, s->globals_len);
+	kmt_kmalloc_names_free(s->bpf.kmalloc_names);
+	kmt_bpf_desc_done(&s->desc);
+	free(s);
+}
+
+static int open_all(struct session *s, const struct kmt_source_opts *opts)
+{
+	struct kmt_bpf *b = &s->bpf;
+	int err;
+
+	s->dir = open(opts->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (s->dir < 0)
+		return kmt_err_errno(-errno, "its directory cannot be opened");
+	err = read_description(s);
+	if (err)
+		return err;
+	b->plan = s->desc.plan;
+	b->opts = *opts;
+	b->opts.key = s->desc.ask.key;
+	b->start_ns = s->desc.facts.start_ns;
+	b->running = true;
+	snprintf(b->functions, sizeof(b->functions), "%s", s->desc.functions);
+	err = map_tables(s);
+	err = err ? err : open_programs(s);
+	err = err ? err : kmt_kmalloc_names_new(opts->slabs, &b->kmalloc_names);
+	if (!err && !opts->own)
+		learn_own(s);
+	return err;
+}
+
+static int session_open(const struct kmt_source_opts *opts, struct kmt_source **ret)
+{
+	const char *name = strrchr(opts->path, '/');
+	struct session *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return kmt_err_errno(-ENOMEM, "session");
+	s->bpf.src.ops = &kmt_source_session;
+	s->dir = s->hashed = -1;
+	err = open_all(s, opts);
+	if (err) {
+		session_close(&s->bpf.src);
+		return kmt_err_prefix(err, "session '%s': ", name ? name + 1 : opts->path);
+	}
+	*ret = &s->bpf.src;
+	return 0;
+}
+
+static int session_start(struct kmt_source *src)
+{
+	return 0;
+}
+
+static int session_stop(struct kmt_source *src)
+{
+	return 0;
+}
+
+static int session_poll(struct kmt_source *src, const struct kmt_sink *sink, int timeout_ms)
+{
+	struct timespec ts = { .tv_sec = timeout_ms / 1000,
+			       .tv_nsec = timeout_ms % 1000 * 1000000l };
+	struct session *s = session_of(src);
+	int err = 0;
+
+	if (timeout_ms > 0) {
+		set_awake(s, false);
+		err = clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL);
+		set_awake(s, true);
+	}
+	return -err;
+}
+
+/* A row of a cache that is gone gets another key (bpf_tables.c): by one reader at a time. */
+static int session_snapshot(struct kmt_source *src, const struct kmt_sink *sink)
+{
+	struct session *s = session_of(src);
+	int err;
+
+	while (flock(s->dir, LOCK_EX) && errno == EINTR)
+		;
+	err = kmt_bpf_snapshot(&s->bpf, sink);
+	flock(s->dir, LOCK_UN);
+	return err;
+}
+
+static void session_quality(struct kmt_source *src, struct kmt_quality *q)
+{
+	struct session *s = session_of(src);
+
+	kmt_bpf_quality(&s->bpf, q);
+	snprintf(q->source, sizeof(q->source), "session");
+	q->recursion_misses += recursion_misses(s);
+	q->lost_unknown = *s->g.follow_lost;
+}
+
+const struct kmt_kept_ask *kmt_kept_ask_of(const struct kmt_source *src)
+{
+	return &((const struct session *)src)->desc.ask;
+}
+
+const struct kmt_facts *kmt_kept_facts(const struct kmt_source *src)
+{
+	return &((const struct session *)src)->desc.facts;
+}
+
+static int count_object(void *ctx, uint64_t key, const struct kmt_hashed_object *o)
+{
+	++*(uint64_t *)ctx;
+	return 0;
+}
+
+int kmt_kept_fills(const struct kmt_source *src, struct kmt_kept_fill *ret_sites,
+		   struct kmt_kept_fill *ret_caches, struct kmt_kept_fill *ret_stacks,
+		   struct kmt_kept_fill *ret_objects)
+{
+	const struct kmt_bpf *b = &((const struct session *)src)->bpf;
+	const struct kmt_bpf_plan *p = &b->plan;
+	struct kmt_kept_fill objects = { 0 };
+	int err = 0;
+
+	*ret_sites = (struct kmt_kept_fill){ .size = p->sites };
+	*ret_caches = (struct kmt_kept_fill){ .size = p->caches };
+	*ret_stacks = (struct kmt_kept_fill){ .size = p->stacks > 1 ? p->stacks : 0 };
+	for (uint32_t i = 0; i < p->sites; i++)
+		ret_sites->used += b->sites[i].id.key != 0;
+	for (uint32_t i = 0; i < p->caches; i++)
+		ret_caches->used += b->caches[i].ptr != 0;
+	for (uint32_t i = 0; i < p->stacks && p->stacks > 1; i++)
+		ret_stacks->used += b->stacks[i].key != 0;
+	if (p->track && p->hashed) {
+		objects.size = p->hashed_objects;
+		err = kmt_bpf_each_hashed(b, count_object, &objects.used);
+	} else if (p->track) {
+		objects.size = (uint64_t)p->buckets * KMT_BUCKET_WAYS;
+		for (uint64_t i = 0; i < objects.size; i++)
+			objects.used += b->objects[i / KMT_BUCKET_WAYS].addr[i % KMT_BUCKET_WAYS] != 0;
+	}
+	*ret_objects = objects;
+	return err;
+}
+
+const struct kmt_source_ops kmt_source_session = {
+	.name = "session",
+	.help = "a session that 'kmemtrace start' left running",
+	.counted = true,
+	.open = session_open,
+	.start = session_start,
+	.poll = session_poll,
+	.stop = session_stop,
+	.snapshot = session_snapshot,
+	.quality = session_quality,
+	.close = session_close,
+};
