@@ -230,7 +230,8 @@ enum kmt_wire_counter {
 	KMT_CNT_REPORTED_AT,		/* timer tick of the last overflow record */
 	KMT_CNT_RCU_UNKNOWN,		/* given up to RCU, but not in the table */
 	KMT_CNT_RUNNING,		/* 1 while the program runs: bpf/guard.bpf.h */
-	KMT_CNT_RECURSION,		/* events it skipped because it was running */
+	KMT_CNT_RECURSION,		/* events it skipped because it was running; objects of
+					   bulk allocations whose return it missed */
 	KMT_CNT_FREES_NO_CACHE,		/* of those and our own, whose cache is unknown */
 	KMT_CNT_MAX = 24
 };
@@ -267,6 +268,15 @@ struct kmt_cpu {
 	__u64 count[KMT_PROG_MAX][KMT_CNT_MAX];
 };
 KMT_WIRE_ASSERT(sizeof(struct kmt_cpu) == 3136, "wire layout");
+
+/*
+ * A call of kmem_cache_alloc_bulk() of which only the beginning was seen so far,
+ * by the stack pointer after its return: no two calls have it at the same time.
+ */
+struct kmt_wire_bulk_call {
+	__u64 cache, p, n, gfp, call_site;
+};
+#define KMT_BULK_CALLS	4096	/* rows of the map of them */
 
 /* Positions of an alloc tracepoint's arguments; KMT_ARG_NONE = this kernel does not pass it. */
 #define KMT_ARG_NONE	0xff

@@ -179,6 +179,8 @@ static int fill_quality(const struct kmt_quality *q, struct kmt_fields *f)
 	    add(f, "window_ns", "window", KMT_UNIT_NS, q->window_ns != 0, q->window_ns) ||
 	    add(f, "events", "events", COUNT, true, q->events) ||
 	    fill_losses(q, f) ||
+	    add_quiet(f, "misses_untold", "kprobes whose misses this kernel does not count",
+		      COUNT, true, q->misses_untold) ||
 	    add(f, "frees_before_start", "frees of older objects", COUNT, true,
 		q->frees_before_start) ||
 	    add(f, "untraced_frees", "untraced frees", COUNT, true, q->untraced_frees) ||

@@ -73,6 +73,15 @@ static __always_inline void kmt_bulk_lost(__u32 prog, __u64 n)
 		c->count[prog][KMT_CNT_LOST_OBJECTS] += n;
 }
 
+/* Objects of a call that was not seen from its beginning to its end. */
+static __always_inline void kmt_bulk_missed(__u64 n)
+{
+	struct kmt_cpu *c = kmt_cpu_at(kmt_base(), bpf_get_smp_processor_id());
+
+	if (c)
+		c->count[KMT_PROG_BULK_ALLOC][KMT_CNT_RECURSION] += n;
+}
+
 /* One call's objects. */
 struct kmt_bulk_walk {
 	const __u64 *p;

@@ -21,6 +21,7 @@ struct kmt_quality {
 	uint64_t lost[KMT_LOSS_MAX];	/* by reason */
 	bool	 lost_unknown;		/* a loss of unknown size is in there, counted as 1 */
 	uint64_t recursion_misses;	/* program runs the kernel skipped */
+	uint64_t misses_untold;		/* programs whose skipped runs this kernel does not count */
 	uint64_t frees_before_start;	/* frees of objects that were not tracked */
 	uint64_t untraced_frees;	/* allocations at a live address */
 	uint64_t failed_allocations;

@@ -299,7 +299,7 @@ static void put_quality_fields(const struct text *t, struct flow *flow, bool ala
 		const struct kmt_field *f = &t->r->quality.v[i];
 		_cleanup_buf_ struct kmt_buf item = { 0 };
 
-		if (kmt_emit_is_alarm(f) != alarms)
+		if (kmt_emit_is_alarm(f) != alarms || is_left_out(f))
 			continue;
 		kmt_buf_printf(&item, "%s%s ", alarms ? "! " : "", f->title);
 		kmt_field_print(&item, f, t->opts->exact_bytes);

@@ -63,7 +63,7 @@ struct kmt_field {
 	enum kmt_unit unit;
 	struct kmt_cell cell;
 	bool	alarm;		/* worth a person's attention (a loss that is not zero) */
-	bool	quiet;		/* of the summary: text leaves it out while it is 0 */
+	bool	quiet;		/* text leaves it out while it is 0 */
 };
 
 struct kmt_fields {

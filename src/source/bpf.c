@@ -168,7 +168,7 @@ static void bpf_quality(struct kmt_source *src, struct kmt_quality *q)
 	struct kmt_bpf *b = bpf_of(src);
 
 	kmt_bpf_quality(b, q);
-	q->recursion_misses += kmt_bpf_recursion_misses(b);
+	q->recursion_misses += kmt_bpf_missed(b, &q->misses_untold);
 	q->lost_unknown = kmt_bpf_follow_lost(b);	/* children that could not be followed */
 }
 

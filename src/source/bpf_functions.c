@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "source/bpf_functions.h"
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "kmt/wire.h"
 #include "tracers/tracers.h"
 
 /* By enum kmt_attach. */
@@ -78,43 +80,113 @@ bool kmt_bpf_functions_any(const struct kmt_bpf_functions *f)
 	return false;
 }
 
-static struct bpf_link *attach(struct kmt_bpf_functions *f, enum kmt_function_id i)
+static int keep(struct kmt_bpf_functions *f, struct bpf_link *link, bool is_kprobe)
 {
-	struct bpf_link *link, *entry;
+	if (!link)
+		return -errno;
+	f->is_kprobe[f->n_links] = is_kprobe;
+	f->links[f->n_links++] = link;
+	return 0;
+}
 
+/*
+ * A probe of a call's return, then that of its beginning, which is detached
+ * first: what is on its way still returns to a probe.
+ */
+static int attach_both(struct kmt_bpf_functions *f, enum kmt_function_id i)
+{
+	int err = keep(f, bpf_program__attach_kprobe(f->prog[i], true, f->f[i].name), false);
+
+	if (err)
+		return err;
+	err = keep(f, bpf_program__attach_kprobe(f->entry, false, f->f[i].name), true);
+	if (err)
+		bpf_link__destroy(f->links[--f->n_links]);
+	return err;
+}
+
+static int attach(struct kmt_bpf_functions *f, enum kmt_function_id i)
+{
 	if (f->f[i].how == KMT_ATTACH_FENTRY)
-		return bpf_program__attach(f->prog[i]);
-	link = bpf_program__attach_kprobe(f->prog[i], i == KMT_FUNC_ALLOC_BULK, f->f[i].name);
-	if (!link || i != KMT_FUNC_ALLOC_BULK)
-		return link;
-	entry = bpf_program__attach_kprobe(f->entry, false, f->f[i].name);
-	if (!entry) {
-		bpf_link__destroy(link);
-		return NULL;
-	}
-	f->links[f->n_links++] = entry;
-	return link;
+		return keep(f, bpf_program__attach(f->prog[i]), false);
+	if (i == KMT_FUNC_ALLOC_BULK)
+		return attach_both(f, i);
+	return keep(f, bpf_program__attach_kprobe(f->prog[i], false, f->f[i].name), true);
 }
 
 int kmt_bpf_functions_attach(struct kmt_bpf_functions *f, enum kmt_function_id i, bool must)
 {
-	struct bpf_link *link;
+	int err = f->prog[i] ? attach(f, i) : 0;
 
-	if (!f->prog[i])
+	if (!err)
 		return 0;
-	link = attach(f, i);
-	if (link) {
-		f->links[f->n_links++] = link;
-		return 0;
-	}
-	f->f[i].err = -errno;
+	f->f[i].err = err;
 	f->f[i].how = KMT_ATTACH_NONE;
-	return must ? kmt_err_errno(f->f[i].err, "cannot attach to the function %s",
-				    f->f[i].name) : 0;
+	return must ? kmt_err_errno(err, "cannot attach to the function %s", f->f[i].name) : 0;
+}
+
+/*
+ * What the kernel tells of a link, up to what is wanted. Linux commit
+ * 3acf8ace6823 "bpf: Add missed value to kprobe perf link info" (in v6.7): no
+ * kind of link had made it as long before.
+ */
+struct link_info {
+	uint32_t type, id, prog_id, pad;
+	uint32_t event, pad2;
+	uint64_t name;
+	uint32_t name_len, offset;
+	uint64_t addr, missed;
+};
+
+static bool ask_missed(const struct bpf_link *link, uint64_t *ret)
+{
+	struct link_info info = { 0 };
+	uint32_t len = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(bpf_link__fd(link), &info, &len) || len < sizeof(info))
+		return false;
+	*ret = info.missed;
+	return true;
+}
+
+/* Objects of the calls that have begun, and whose return was missed or is still to come. */
+static uint64_t unfinished(int calls_fd)
+{
+	struct kmt_wire_bulk_call call;
+	uint64_t key = 0, n = 0;
+	bool is_first = true;
+
+	for (int i = 0; i < KMT_BULK_CALLS; i++) {
+		if (bpf_map_get_next_key(calls_fd, is_first ? NULL : &key, &key))
+			break;
+		is_first = false;
+		if (!bpf_map_lookup_elem(calls_fd, &key, &call))
+			n += call.n;
+	}
+	return n;
+}
+
+uint64_t kmt_bpf_functions_missed(const struct kmt_bpf_functions *f, uint64_t *ret_untold)
+{
+	uint64_t sum = f->missed, untold = f->untold;
+
+	for (int i = 0; i < f->n_links; i++) {
+		uint64_t missed = 0;
+
+		if (f->is_kprobe[i] && !ask_missed(f->links[i], &missed))
+			untold++;
+		sum += missed;
+	}
+	if (f->n_links && f->entry)
+		sum += unfinished(f->calls_fd);
+	*ret_untold = untold;
+	return sum;
 }
 
 void kmt_bpf_functions_detach(struct kmt_bpf_functions *f)
 {
+	/* the kernel's own count goes with the links */
+	f->missed = kmt_bpf_functions_missed(f, &f->untold);
 	while (f->n_links > 0)
 		bpf_link__destroy(f->links[--f->n_links]);
 }

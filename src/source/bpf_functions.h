@@ -15,7 +15,10 @@ struct kmt_bpf_functions {
 	struct bpf_program *prog[KMT_FUNCTIONS];
 	struct bpf_program *entry;	/* with a kretprobe: notes the arguments */
 	struct bpf_link *links[KMT_FUNCTIONS + 1];
+	bool is_kprobe[KMT_FUNCTIONS + 1];	/* of a beginning: the kernel may tell what it missed */
 	int n_links;
+	int calls_fd;			/* with 'entry': the map of what has not returned */
+	uint64_t missed, untold;	/* of what is detached: see kmt_bpf_functions_missed() */
 	bool chosen;
 };
 
@@ -33,6 +36,12 @@ bool kmt_bpf_functions_any(const struct kmt_bpf_functions *f);
 int kmt_bpf_functions_attach(struct kmt_bpf_functions *f, enum kmt_function_id i, bool must);
 /* The last that was attached goes first. */
 void kmt_bpf_functions_detach(struct kmt_bpf_functions *f);
+/*
+ * Runs of kprobes that the kernel skipped, and objects of calls whose return was
+ * not seen (so far: a call takes microseconds as a rule). Older kernels tell
+ * nobody of the former: *ret_untold, of how many kprobes.
+ */
+uint64_t kmt_bpf_functions_missed(const struct kmt_bpf_functions *f, uint64_t *ret_untold);
 /* "fentry: alloc_bulk free_bulk kvfree_call_rcu", "kprobe: ...; not seen: ..." */
 void kmt_bpf_functions_tell(const struct kmt_bpf_functions *f, char text[KMT_FUNCTIONS_TEXT]);
 

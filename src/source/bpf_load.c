@@ -617,6 +617,7 @@ static int load_chosen(struct kmt_bpf *b, const struct btf *btf)
 	if (err)
 		return err;
 	err = kmemtrace_bpf__load(s);
+	b->load->functions.calls_fd = bpf_map__fd(s->maps.kmt_bulk_calls);
 	return err ? explain_load_error(err) : 0;
 }
 
@@ -743,10 +744,10 @@ void kmt_bpf_detach(struct kmt_bpf *b)
 		bpf_link__destroy(b->load->links[--b->load->n_links]);
 }
 
-uint64_t kmt_bpf_recursion_misses(const struct kmt_bpf *b)
+uint64_t kmt_bpf_missed(const struct kmt_bpf *b, uint64_t *ret_untold)
 {
+	uint64_t n = kmt_bpf_functions_missed(&b->load->functions, ret_untold);
 	struct bpf_program *p;
-	uint64_t n = 0;
 
 	bpf_object__for_each_program(p, b->load->skel->obj) {
 		struct bpf_prog_info info = {};

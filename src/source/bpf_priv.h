@@ -95,7 +95,11 @@ int kmt_bpf_load(struct kmt_bpf *b);
 void kmt_bpf_unload(struct kmt_bpf *b);
 int kmt_bpf_attach(struct kmt_bpf *b);
 void kmt_bpf_detach(struct kmt_bpf *b);
-uint64_t kmt_bpf_recursion_misses(const struct kmt_bpf *b);
+/*
+ * Runs of programs that the kernel skipped; *ret_untold: of how many programs it
+ * does not say all (kmt_quality.misses_untold).
+ */
+uint64_t kmt_bpf_missed(const struct kmt_bpf *b, uint64_t *ret_untold);
 /* Before and after the tool sleeps: while it does, no event can be its own. */
 void kmt_bpf_awake(struct kmt_bpf *b, bool awake);
 uint64_t kmt_bpf_follow_lost(const struct kmt_bpf *b);

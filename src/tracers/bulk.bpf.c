@@ -100,17 +100,11 @@ int kmt_give_up_fentry(void *ctx)
 
 /* ---- kprobes ---- */
 
-/* A call of kmem_cache_alloc_bulk() that has not returned. */
-struct kmt_bulk_call {
-	__u64 cache, p, n, gfp, call_site;
-};
-
-/* By the stack pointer after the return: no two calls have it at the same time. */
 struct kmt_map_bulk_calls {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 4096);
+	__uint(max_entries, KMT_BULK_CALLS);
 	__type(key, __u64);
-	__type(value, struct kmt_bulk_call);
+	__type(value, struct kmt_wire_bulk_call);
 };
 
 struct kmt_map_bulk_calls kmt_bulk_calls SEC(".maps");
@@ -129,31 +123,43 @@ static __always_inline __u64 kmt_probe_caller(struct pt_regs *ctx)
 	return ip;
 }
 
+/*
+ * The kernel has room for a number of calls only that are on their way to a
+ * return probe (10, or two for each CPU), which perf_event_open() cannot raise,
+ * and counts what it misses for itself alone (rp->nmissed). It is found here:
+ * one whose place on the stack is another call's by now has returned unseen.
+ */
 SEC("?kprobe")
 int kmt_bulk_alloc_entry(struct pt_regs *ctx)
 {
 	__u64 sp = KMT_SP_AFTER(ctx);
-	struct kmt_bulk_call call = {
+	struct kmt_wire_bulk_call call = {
 		.cache = PT_REGS_PARM1(ctx), .gfp = (__u32)PT_REGS_PARM2(ctx),
 		.n = PT_REGS_PARM3(ctx), .p = PT_REGS_PARM4(ctx),
 		.call_site = kmt_probe_caller(ctx),
 	};
+	struct kmt_wire_bulk_call *missed = bpf_map_lookup_elem(&kmt_bulk_calls, &sp);
 
-	if (call.n && bpf_map_update_elem(&kmt_bulk_calls, &sp, &call, BPF_ANY))
-		kmt_bulk_lost(KMT_PROG_BULK_ALLOC, call.n);
+	if (missed)
+		kmt_bulk_missed(missed->n);
+	if (call.n)	/* a full map: its return counts it */
+		bpf_map_update_elem(&kmt_bulk_calls, &sp, &call, BPF_ANY);
+	else if (missed)
+		bpf_map_delete_elem(&kmt_bulk_calls, &sp);
 	return 0;
 }
 
 SEC("?kretprobe")
 int kmt_bulk_alloc_kprobe(struct pt_regs *ctx)
 {
-	__u64 sp = PT_REGS_SP(ctx);
-	struct kmt_bulk_call *call = bpf_map_lookup_elem(&kmt_bulk_calls, &sp);
+	__u64 sp = PT_REGS_SP(ctx), p, n;
+	struct kmt_wire_bulk_call *call = bpf_map_lookup_elem(&kmt_bulk_calls, &sp);
 	struct kmt_alloc a = { 0 };
-	__u64 p, n;
 
-	if (!call)
+	if (!call) {	/* how many it was given a bool does not tell: one at least */
+		kmt_bulk_missed(kmt_bulk_got(PT_REGS_RC(ctx), 1));
 		return 0;
+	}
 	a.call_site = call->call_site;
 	a.cache = call->cache;
 	a.gfp = call->gfp;

@@ -8,16 +8,19 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #define MAX_OBJECTS 100000
 
 static unsigned int objects = 10, size = 100, leak;
 static unsigned int cache_objects, cache_size = 200, cache_leak;
-static unsigned int rcu_objects;
+static unsigned int rcu_objects, bulk_calls;
 static bool in_work, in_exit, destroy = true, fail;
 
 module_param(objects, uint, 0444);
@@ -34,6 +37,8 @@ module_param(cache_leak, uint, 0444);
 MODULE_PARM_DESC(cache_leak, "how many of them are not freed");
 module_param(rcu_objects, uint, 0444);
 MODULE_PARM_DESC(rcu_objects, "how many objects are given to kfree_rcu() at the end");
+module_param(bulk_calls, uint, 0444);
+MODULE_PARM_DESC(bulk_calls, "how many threads are in kmem_cache_alloc_bulk() at the same time");
 module_param(in_work, bool, 0444);
 MODULE_PARM_DESC(in_work, "allocate in a work item, not in the init function");
 module_param(in_exit, bool, 0444);
@@ -77,6 +82,54 @@ static noinline void __init take_objects_in_init(void)
 {
 	for (unsigned int i = 0; i < objects; i++)
 		taken[i] = kmalloc(size, GFP_KERNEL);
+}
+
+/* ---- many calls of kmem_cache_alloc_bulk() at once, of BULK objects each ---- */
+
+#define BULK 4
+
+static struct kmem_cache *bulk_cache;
+static atomic_t bulk_inside = ATOMIC_INIT(0);
+static bool bulk_hold = true;
+static DECLARE_WAIT_QUEUE_HEAD(bulk_wait);
+static DECLARE_COMPLETION(bulk_done);
+
+/* The constructor of the cache: nobody gets out before all are in. */
+static void hold_caller(void *object)
+{
+	if (!READ_ONCE(bulk_hold))
+		return;
+	wait_event_timeout(bulk_wait, atomic_read(&bulk_inside) >= bulk_calls, 30 * HZ);
+	msleep(500);
+	WRITE_ONCE(bulk_hold, false);
+}
+
+static int bulk_call(void *unused)
+{
+	void *got[BULK];
+
+	if (atomic_inc_return(&bulk_inside) == bulk_calls)
+		wake_up_all(&bulk_wait);
+	if (kmem_cache_alloc_bulk(bulk_cache, GFP_KERNEL, BULK, got))
+		kmem_cache_free_bulk(bulk_cache, BULK, got);
+	complete(&bulk_done);
+	return 0;
+}
+
+static int call_in_bulk(void)
+{
+	if (!bulk_calls)
+		return 0;
+	bulk_cache = kmem_cache_create("kmt_test_bulk", 512, 0, 0, hold_caller);
+	if (!bulk_cache)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < bulk_calls; i++)
+		if (IS_ERR(kthread_run(bulk_call, NULL, "kmt_test/%u", i)))
+			complete(&bulk_done);
+	for (unsigned int i = 0; i < bulk_calls; i++)
+		wait_for_completion(&bulk_done);
+	kmem_cache_destroy(bulk_cache);
+	return 0;
 }
 
 static void work_fn(struct work_struct *work)
@@ -128,7 +181,7 @@ static int __init kmt_test_init(void)
 	}
 	take_cached();
 	take_given();
-	if (fail) {
+	if (call_in_bulk() || fail) {
 		free_all();
 		return -ENODEV;
 	}

@@ -151,10 +151,38 @@ calls() {
 		sh -c "$(come_and_go objects=7 cache_objects=40)"
 	expect rows "$(value 'rows | length')" = 1
 	expect allocs "$(value 'rows[0].allocs')" = 40
-	expect size "$(value 'rows[0].object_size')" = 200
+	expect requested "$(value 'rows[0].bytes_requested')" = $((40 * 200))
+	# the cache has a constructor, so the pointer to the next free object is behind it
+	expect size "$(value 'rows[0].object_size')" = 208
 	follow --by site,cache -- sh -c "$(come_and_go objects=7 cache_objects=40)"
 	expect "by site" "$(sum allocs take_objects_in_init)" = 7
 	expect "by site" "$(sum allocs take_cached)" = 40
+}
+
+# bulk FIELD: of the module's cache
+bulk() {
+	jq "[.rows[] | select(.cache == \"kmt_test_bulk\") | .$1] | add // 0" "$OUT"
+}
+
+# 30 calls of 4 objects at once. A return probe has room for 10 of them on 2 CPUs.
+@test "bulk allocations whose return probe the kernel missed are counted" {
+	need_module kmt_test
+	need_function kmem_cache_alloc_bulk
+	local untold
+	"$KMT" stat --tracer slab,bulk:kprobe --by cache --format json --limit 0 -- \
+		sh -c "insmod $KO bulk_calls=30 && rmmod kmt_test" >"$OUT" 2>"$ERR" ||
+		fail "status $?: $(cat "$ERR")"
+	[[ $(value quality.functions) == "kprobe: alloc_bulk"* ]] || skip "no kprobes here"
+	echo "seen $(bulk allocs), misses $(value quality.recursion_misses)" >&2
+	[ "$(nproc)" -gt 5 ] || expect "of 10 calls" "$(bulk allocs)" = 40
+	expect "all are told" $(($(bulk allocs) + $(value quality.recursion_misses))) -ge 120
+	# told since Linux 6.7 (docs/SUPPORT.md)
+	untold=3
+	[ "$(printf '6.7\n%s\n' "$(uname -r)" | sort -V | head -n 1)" != 6.7 ] || untold=0
+	expect "kprobes of which it is not told" "$(value quality.misses_untold)" = "$untold"
+	"$KMT" stat --tracer slab,bulk --format json -- true >"$OUT"
+	[[ $(value quality.functions) != fentry:* ]] ||
+		expect "of fentry" "$(value quality.misses_untold)" = 0
 }
 
 @test "a module of the kernel's own: five devices of brd come and go" {

@@ -579,6 +579,7 @@ static void test_no_objects(void **state)
 	assert_string_equal(field(&w.r->quality, "source")->cell.text, "bpf");
 	assert_string_equal(field(&w.r->quality, "mode")->cell.text, "counted");
 	assert_true(field(&w.r->quality, "recursion_misses")->alarm);
+	assert_true(field(&w.r->quality, "misses_untold")->quiet);
 	assert_string_equal(w.r->kernel, "6.18.0");
 	assert_int_equal(w.r->window_ns, 10000000000);
 	assert_true(has_note(&w, "live objects were not tracked"));
