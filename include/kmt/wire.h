@@ -49,7 +49,7 @@
 /* What a row of the site table is: read-mostly, two cache lines. */
 struct kmt_wire_site {
 	__u64 key;		/* 64-bit fingerprint of (who, cache, type); 0 = empty slot */
-	__u64 who;		/* call site address, stack row + 1, or tgid: KMT_KEY_* */
+	__u64 who;		/* call site address, stack row + 1, tgid, or cgroup: KMT_F_BY_* */
 	__u64 cache;		/* struct kmem_cache *, 0 = unknown */
 	__u64 call_site;	/* of the first event (differs from who for stacks and tasks) */
 	__u32 bytes_alloc;	/* given bytes per object */
@@ -452,6 +452,8 @@ KMT_WIRE_ASSERT(sizeof(struct kmt_rec_overflow) == 32, "wire layout");
 #define KMT_F_CGROUP		(1u << 15)
 #define KMT_F_GUARD		(1u << 16)	/* the kernel lets a program interrupt itself */
 #define KMT_F_MODULE		(1u << 17)	/* calls from the module that is followed */
+#define KMT_F_BY_CGROUP	(1u << 18)	/* a row is a cgroup (v2) */
+#define KMT_F_BY_WHOM	(KMT_F_BY_TASK | KMT_F_BY_CGROUP)	/* a row has many call sites */
 #define KMT_F_WHO		(KMT_F_TASK | KMT_F_PID | KMT_F_TGID | KMT_F_CGROUP)
 
 #endif

@@ -14,11 +14,16 @@ struct kmt_symbols;
 struct kmt_slabs;
 struct kmt_gfp_names;
 struct kmt_lines;
+struct kmt_nodes;
 
 #define KMT_NEEDS_OBJECTS	1u	/* ages or single objects */
 #define KMT_NEEDS_TASKS		2u	/* rows keyed by task */
 #define KMT_NEEDS_STACKS	4u	/* rows keyed by stack */
 #define KMT_NEEDS_EVENTS	8u	/* nothing to say of what is counted in the kernel */
+#define KMT_NEEDS_CGROUPS	16u	/* rows keyed by cgroup */
+#define KMT_NEEDS_WHO		(KMT_NEEDS_TASKS | KMT_NEEDS_CGROUPS)
+#define KMT_NEEDS_CPUS		32u	/* events counted by CPU */
+#define KMT_NEEDS_NODES		64u	/* the running machine's NUMA nodes */
 
 struct kmt_analysis_in {
 	const struct kmt_session *session;
@@ -27,6 +32,8 @@ struct kmt_analysis_in {
 	const struct kmt_slabs *slabs_end;	/* may be NULL; names and aliases come from here */
 	const struct kmt_gfp_names *gfp_names;	/* may be NULL */
 	const struct kmt_lines *lines;		/* of its vmlinux, in place; may be NULL */
+	const struct kmt_nodes *nodes;		/* of the machine that is traced; may be NULL */
+	const char *no_nodes;			/* why there are none, of this machine; may be NULL */
 	const char *command;			/* "stat" */
 	uint64_t min_age_ns;			/* 0: all live objects; else survivors at least this old */
 	uint64_t temporary_ns;			/* the threshold the source used, for the summary */

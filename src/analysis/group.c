@@ -91,6 +91,12 @@ static bool same_task(const struct kmt_site_key *a, const struct kmt_site_key *b
 	return a->by_task == b->by_task && a->tgid == b->tgid && kmt_layer_of(a) == kmt_layer_of(b);
 }
 
+static bool same_cgroup(const struct kmt_site_key *a, const struct kmt_site_key *b)
+{
+	return a->by_cgroup == b->by_cgroup && a->cgroup == b->cgroup &&
+	       kmt_layer_of(a) == kmt_layer_of(b);
+}
+
 static uint64_t hash_of(const struct kmt_site_key *k, unsigned by)
 {
 	uint64_t h = by;
@@ -105,6 +111,8 @@ static uint64_t hash_of(const struct kmt_site_key *k, unsigned by)
 		h = kmt_hash_mix(kmt_hash_str(h, k->cache), k->cache ? 0 : k->size);
 	if (by & KMT_GROUP_TASK)
 		h = kmt_hash_mix(h, k->tgid);
+	if (by & KMT_GROUP_CGROUP)
+		h = kmt_hash_mix(h, k->cgroup);
 	if (by & KMT_GROUP_SIZE)
 		h = kmt_hash_mix(h, k->size);
 	if (by & KMT_GROUP_MIGRATETYPE)
@@ -126,6 +134,7 @@ static bool is_group(const void *ctx, size_t i)
 	return (!(q->by & KMT_GROUP_SITE) || same_site(k, q->key)) &&
 	       (!(q->by & KMT_GROUP_CACHE) || same_cache(k, q->key)) &&
 	       (!(q->by & KMT_GROUP_TASK) || same_task(k, q->key)) &&
+	       (!(q->by & KMT_GROUP_CGROUP) || same_cgroup(k, q->key)) &&
 	       (!(q->by & KMT_GROUP_SIZE) || k->size == q->key->size) &&
 	       (!(q->by & KMT_GROUP_MIGRATETYPE) || k->migratetype == q->key->migratetype);
 }

@@ -22,6 +22,7 @@ struct kmt_buf;
 #define KMT_GROUP_TASK	4u
 #define KMT_GROUP_SIZE	8u	/* given bytes per object */
 #define KMT_GROUP_MIGRATETYPE 16u
+#define KMT_GROUP_CGROUP 32u
 
 struct kmt_group {
 	const struct kmt_site *first;	/* names come from here */

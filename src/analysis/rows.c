@@ -303,6 +303,23 @@ static int fill_tgid(const struct kmt_row_source *s, struct kmt_cell *cell)
 	return 0;
 }
 
+static int fill_cgroup(const struct kmt_row_source *s, struct kmt_cell *cell)
+{
+	char text[64];
+
+	if (!s->key->by_cgroup || s->key->cgroup_path)
+		return kmt_cell_text(cell, s->key->cgroup_path);
+	snprintf(text, sizeof(text), "number %" PRIu64 ", no more", s->key->cgroup);
+	return kmt_cell_text(cell, text);
+}
+
+static int fill_cgroup_id(const struct kmt_row_source *s, struct kmt_cell *cell)
+{
+	if (s->key->by_cgroup)
+		kmt_cell_int(cell, kmt_cell_value(s->key->cgroup));
+	return 0;
+}
+
 static const struct filler {
 	const char *key;
 	int (*fill)(const struct kmt_row_source *s, struct kmt_cell *cell);
@@ -334,6 +351,8 @@ static const struct filler {
 	{ "sites", fill_sites },
 	{ "task", fill_task },
 	{ "tgid", fill_tgid },
+	{ "cgroup", fill_cgroup },
+	{ "cgroup_id", fill_cgroup_id },
 };
 
 static int fill_cell(const struct kmt_row_source *s, const struct kmt_rows_view *view,

@@ -298,6 +298,8 @@ static __always_inline int kmt_alloc_passes(void *ctx, void *base, __u32 cpu, __
 	}
 	if (flags & KMT_F_BY_TASK)
 		a->who = bpf_get_current_pid_tgid() >> 32;
+	if (flags & KMT_F_BY_CGROUP)
+		a->who = bpf_get_current_cgroup_id();
 	return 1;
 }
 

@@ -124,8 +124,8 @@ static __always_inline int kmt_event_passes(__u32 flags, __u64 call_site, __u64 
 		return 0;
 	if ((flags & KMT_F_WHO) && !kmt_task_passes())
 		return 0;
-	/* rows by task hold many call sites, so the row cannot remember the verdict */
-	if ((flags & KMT_F_SITE) && (flags & KMT_F_BY_TASK) && !kmt_site_passes(call_site))
+	/* rows by task or cgroup hold many call sites, so the row cannot remember the verdict */
+	if ((flags & KMT_F_SITE) && (flags & KMT_F_BY_WHOM) && !kmt_site_passes(call_site))
 		return 0;
 	return 1;
 }

@@ -204,7 +204,7 @@ static __noinline int kmt_site_describe(struct kmt_site_row *row, const struct k
 					       kmt_cache_passes(a->cache, row->id.bytes_alloc,
 								row->id.gfp_class)))
 			state = KMT_SITE_EXCLUDED;
-		if ((flags & KMT_F_SITE) && !(flags & KMT_F_BY_TASK) &&
+		if ((flags & KMT_F_SITE) && !(flags & KMT_F_BY_WHOM) &&
 		    !kmt_site_passes(a->call_site))
 			state = KMT_SITE_EXCLUDED;
 	}

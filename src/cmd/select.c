@@ -282,7 +282,8 @@ const struct kmt_symbols *kmt_select_symbols(const struct kmt_select *s)
 /* Can it do what is asked? */
 static bool suits(const struct kmt_source_ops *ops, const struct kmt_source_opts *opts)
 {
-	return ops->live && (!opts->filter->follow_module || ops->module);
+	return ops->live && (!opts->filter->follow_module || ops->module) &&
+	       (opts->key != KMT_BY_CGROUP || ops->counted);
 }
 
 /* The first live source that opens; falling back is told, with its cause. */
@@ -319,6 +320,9 @@ static int open_named(struct kmt_select *s, struct kmt_source_opts *opts)
 	if (!ops || !ops->live)
 		return kmt_cmd_fail(KMT_EXIT_USAGE, "--source must be bpf or tracefs, not '%s'",
 				    s->source_name);
+	if (opts->key == KMT_BY_CGROUP && !ops->counted)
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "the view cgroup needs the bpf source: events do "
+				    "not say in which cgroup a task was");
 	if (!suits(ops, opts))
 		return kmt_cmd_fail(KMT_EXIT_USAGE, "--module needs the bpf source: %s cannot follow "
 				    "a module", ops->name);

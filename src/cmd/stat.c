@@ -145,7 +145,7 @@ static int run_stat(struct stat_opts *o, char **argv, char **own_argv)
 		return status;
 	status = kmt_view_init(&v, &o->ask, "stat", "--by: ");
 	/* what survives is told by stack */
-	if (!status && o->ask.select.module && !(v.analysis->needs & KMT_NEEDS_TASKS))
+	if (!status && o->ask.select.module && !(v.analysis->needs & KMT_NEEDS_WHO))
 		o->ask.stacks = true;
 	if (!status)
 		status = check_opts(o, &v);

@@ -19,6 +19,7 @@
 #include "source/kept.h"
 #include "symbol/gfp.h"
 #include "symbol/lines.h"
+#include "symbol/nodes.h"
 #include "symbol/slabs.h"
 #include "tracers/tracers.h"
 
@@ -111,8 +112,9 @@ int kmt_view_init(struct kmt_view *v, const struct kmt_ask *a, const char *comma
 	if (!v->renderer)
 		return kmt_cmd_fail(KMT_EXIT_USAGE, "--format: there is no format '%s' (see "
 				    "'kmemtrace list')", a->format);
-	if (a->stacks && (v->analysis->needs & KMT_NEEDS_TASKS))
-		return kmt_cmd_fail(KMT_EXIT_USAGE, "--stacks and the view task exclude each other");
+	if (a->stacks && (v->analysis->needs & KMT_NEEDS_WHO))
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "--stacks and the view %s exclude each other",
+				    v->analysis->name);
 	if (a->inverted + !!a->callers + !!a->callees > 1)
 		return kmt_cmd_fail(KMT_EXIT_USAGE, "--inverted, --callers and --callees exclude each "
 				    "other");
@@ -156,6 +158,8 @@ static void ask_of(const struct kmt_view *v, struct kmt_analysis_in *in)
 		.gfp_names = f ? f->gfp_names : a->select.from ? v->gfp_names :
 			     a->select.gfp_names,
 		.lines = v->lines,
+		.nodes = v->nodes,
+		.no_nodes = *v->no_nodes ? v->no_nodes : NULL,
 		.command = v->command,
 		.min_age_ns = a->min_age_ns,
 		.temporary_ns = temporary_ns ? temporary_ns : 1000000,
@@ -296,6 +300,17 @@ static int try_report(struct kmt_view *v)
 	return err;
 }
 
+int kmt_view_wants(struct kmt_view *v, const struct kmt_analysis *a)
+{
+	if (a->needs & KMT_NEEDS_CPUS)
+		kmt_session_count_cpus(v->session);
+	/* a recording's machine is not this one */
+	if ((a->needs & KMT_NEEDS_NODES) && !v->ask->select.from && !v->nodes &&
+	    kmt_nodes_load(NULL, &v->nodes))
+		snprintf(v->no_nodes, sizeof(v->no_nodes), "%s", kmt_err_text());
+	return a->observer ? kmt_session_observe(v->session, a->observer) : 0;
+}
+
 int kmt_view_session(struct kmt_view *v)
 {
 	const struct kmt_ask *a = v->ask;
@@ -314,8 +329,8 @@ int kmt_view_session(struct kmt_view *v)
 		snprintf(v->module.name, sizeof(v->module.name), "%s",
 			 a->select.filter.follow_module);
 	err = kmt_session_new(&so, &v->session);
-	if (!err && v->analysis->observer)
-		err = kmt_session_observe(v->session, v->analysis->observer);
+	if (!err)
+		err = kmt_view_wants(v, v->analysis);
 	if (err)
 		return kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "%s", kmt_err_text());
 	if (a->vmlinux && kmt_lines_load(a->vmlinux, &v->lines))
@@ -340,7 +355,8 @@ void kmt_view_source_opts(const struct kmt_view *v, struct kmt_source_opts *ret)
 
 	*ret = (struct kmt_source_opts){
 		.mode = KMT_MODE_COUNTED,
-		.key = stacks ? KMT_BY_STACK : tasks ? KMT_BY_TASK : KMT_BY_SITE,
+		.key = stacks ? KMT_BY_STACK : tasks ? KMT_BY_TASK :
+		       v->analysis->needs & KMT_NEEDS_CGROUPS ? KMT_BY_CGROUP : KMT_BY_SITE,
 		.temporary_ns = v->ask->temporary_ns,
 		.want_stacks = stacks,
 		.want_task = tasks,
@@ -435,4 +451,5 @@ void kmt_view_done(struct kmt_view *v)
 	kmt_slabs_free(v->slabs_end);
 	kmt_gfp_names_free(v->gfp_names);
 	kmt_lines_free(v->lines);
+	kmt_nodes_free(v->nodes);
 }

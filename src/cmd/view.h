@@ -45,6 +45,8 @@ struct kmt_view {
 	bool is_over;			/* slabs_end is the last count: reports do not count again */
 	struct kmt_module_life module;	/* that is followed; no name: none is */
 	struct kmt_gfp_names *gfp_names;
+	struct kmt_nodes *nodes;	/* of this machine, for the views that ask; NULL: none do */
+	char no_nodes[160];		/* why there are none; "" */
 	struct kmt_lines *lines;	/* of --vmlinux; NULL: not given */
 	struct kmt_output out;
 	bool printed;			/* a report came out already */
@@ -65,6 +67,11 @@ int kmt_view_init(struct kmt_view *v, const struct kmt_ask *a, const char *comma
  * Returns 0 or an exit status after having told the user.
  */
 int kmt_view_session(struct kmt_view *v);
+/*
+ * An analysis may be asked for on this session: what it needs there beside the books.
+ * kmt_view_session() does so for the view's own. Before the first event.
+ */
+int kmt_view_wants(struct kmt_view *v, const struct kmt_analysis *a);
 /* What the source has to do for this view: key, tasks and stacks are filled in. */
 void kmt_view_source_opts(const struct kmt_view *v, struct kmt_source_opts *ret);
 /* Take over the source's snapshot, if it counts, and its quality. */

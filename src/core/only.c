@@ -10,9 +10,14 @@
 #include "core/snapshot.h"
 
 /* Types that nobody knows go with the objects, as they ever did. */
+static uint32_t type_bit(unsigned type)
+{
+	return 1u << (type <= KMT_TYPE_VMALLOC ? type : KMT_TYPE_KMALLOC);
+}
+
 static bool passes(struct kmt_only *o, unsigned type)
 {
-	uint32_t bit = 1u << (type <= KMT_TYPE_VMALLOC ? type : KMT_TYPE_KMALLOC);
+	uint32_t bit = type_bit(type);
 
 	if (!(o->types & bit))
 		o->left_out_types |= bit;
@@ -44,13 +49,14 @@ static int on_snapshot(void *ctx, const struct kmt_snapshot *given)
 	_cleanup_free_ struct kmt_snap_site *sites = calloc(snap.n_sites + 1, sizeof(*sites));
 	_cleanup_free_ struct kmt_snap_free_site *frees = calloc(snap.n_free_sites + 1,
 								 sizeof(*frees));
+	_cleanup_free_ struct kmt_snap_cpu *cpus = calloc(snap.n_cpus + 1, sizeof(*cpus));
 
-	if (!sites || !frees)
+	if (!sites || !frees || !cpus)
 		return kmt_err(-ENOMEM, "out of memory");
 	if (!o->to.snapshot)
 		return 0;
 	o->left_out = 0;	/* cumulative, as a snapshot is */
-	snap.n_sites = snap.n_free_sites = 0;
+	snap.n_sites = snap.n_free_sites = snap.n_cpus = 0;
 	for (size_t i = 0; i < given->n_sites; i++) {
 		const struct kmt_counts *c = &given->sites[i].counts;
 
@@ -62,6 +68,10 @@ static int on_snapshot(void *ctx, const struct kmt_snapshot *given)
 	for (size_t i = 0; i < given->n_free_sites; i++)
 		if (passes(o, given->free_sites[i].type))
 			frees[snap.n_free_sites++] = given->free_sites[i];
+	for (size_t i = 0; i < given->n_cpus; i++)
+		if (o->types & type_bit(given->cpus[i].type))
+			cpus[snap.n_cpus++] = given->cpus[i];
+	snap.cpus = given->cpus ? cpus : NULL;
 	snap.sites = sites;
 	snap.free_sites = frees;
 	return o->to.snapshot(o->to.ctx, &snap);

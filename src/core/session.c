@@ -45,6 +45,7 @@ void kmt_session_free(struct kmt_session *s)
 	kmt_free_table_done(&s->free_sites);
 	kmt_objects_done(&s->objects);
 	kmt_older_done(&s->older);
+	kmt_cpu_table_done(&s->cpus);
 	for (size_t i = 0; i < s->n_observers; i++) {
 		if (s->observers[i].ops->done)
 			s->observers[i].ops->done(s->observers[i].state);
@@ -91,12 +92,48 @@ int kmt_session_observe(struct kmt_session *s, const struct kmt_observer *o)
 	return 0;
 }
 
+void kmt_session_count_cpus(struct kmt_session *s)
+{
+	s->cpus.of_events = true;
+}
+
 const void *kmt_session_observed(const struct kmt_session *s, const struct kmt_observer *o)
 {
 	for (size_t i = 0; i < s->n_observers; i++)
 		if (s->observers[i].ops == o)
 			return s->observers[i].state;
 	return NULL;
+}
+
+static int count_cpu_alloc(struct kmt_session *s, const struct kmt_event *ev)
+{
+	struct kmt_cpu_row *row;
+	int err = kmt_cpu_table_get(&s->cpus, ev->cpu, ev->type, &row);
+
+	if (err)
+		return err;
+	row->events.allocs++;
+	row->events.bytes_req = kmt_sat_add(row->events.bytes_req, ev->bytes_req);
+	row->events.bytes_alloc = kmt_sat_add(row->events.bytes_alloc, ev->bytes_alloc);
+	return 0;
+}
+
+/* Where the object was allocated is told by its row, where it was freed by the event. */
+static int count_cpu_free(struct kmt_session *s, const struct kmt_event *ev,
+			  const struct kmt_object *o)
+{
+	unsigned type = s->sites.v[o->site].site.key.type;
+	struct kmt_cpu_row *row;
+	int err = kmt_cpu_table_get(&s->cpus, ev->cpu, type, &row);
+
+	if (err)
+		return err;
+	row->events.frees++;
+	row->events.bytes_freed = kmt_sat_add(row->events.bytes_freed, o->bytes_alloc);
+	row->events.cross_cpu_frees += o->cpu != (ev->cpu & KMT_LIVE_CPU_MASK);
+	row->events.temporary += o->birth_ns && ev->has_time &&
+				 kmt_sat_sub(ev->ts_ns, o->birth_ns) < s->opts.temporary_ns;
+	return 0;
 }
 
 static int tell_alloc(struct kmt_session *s, const struct kmt_event *ev, size_t site)
@@ -114,6 +151,8 @@ int kmt_session_tell_free(struct kmt_session *s, const struct kmt_event *ev,
 {
 	int err = 0;
 
+	if (s->cpus.of_events && ev->op != KMT_OP_ALLOC)
+		err = count_cpu_free(s, ev, o);
 	for (size_t i = 0; !err && i < s->n_observers; i++)
 		if (s->observers[i].ops->on_free)
 			err = s->observers[i].ops->on_free(s->observers[i].state, s, ev, o);
@@ -126,7 +165,7 @@ static int end_object(struct kmt_session *s, const struct kmt_event *ev, struct 
 	struct kmt_object o = { .addr = l->addr, .birth_ns = l->birth_ns, .site = l->site,
 				.cpu = l->cpu };
 
-	if (s->n_observers)
+	if (s->n_observers || s->cpus.of_events)
 		kmt_objects_bytes(&s->objects, l, &o.bytes_req, &o.bytes_alloc);
 	kmt_objects_remove(&s->objects, l);
 	return kmt_session_tell_free(s, ev, &o);
@@ -289,6 +328,10 @@ static int on_alloc(struct kmt_session *s, const struct kmt_event *ev)
 	c->bytes_req = kmt_sat_add(c->bytes_req, ev->bytes_req);
 	c->bytes_alloc = kmt_sat_add(c->bytes_alloc, ev->bytes_alloc);
 	track(s, ev, i);
+	if (s->cpus.of_events)
+		res = count_cpu_alloc(s, ev);
+	if (res < 0)
+		return res;
 	return s->n_observers ? tell_alloc(s, ev, i) : 0;
 }
 
@@ -454,4 +497,5 @@ void kmt_session_mark(struct kmt_session *s)
 		o->base = kmt_sat_add(o->counted, o->events);
 		o->base_own = o->own;
 	}
+	kmt_cpu_table_mark(&s->cpus);
 }

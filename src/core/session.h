@@ -101,6 +101,17 @@ bool kmt_session_older_at(const struct kmt_session *s, size_t i, bool since_mark
 /* false: the source has not counted it. */
 bool kmt_session_has_older(const struct kmt_session *s);
 
+/*
+ * Count events by CPU too, from here on; a snapshot's rows of CPUs are kept in any
+ * case.
+ */
+void kmt_session_count_cpus(struct kmt_session *s);
+/* false: nobody counted by CPU. */
+bool kmt_session_has_cpus(const struct kmt_session *s);
+/* One CPU and type after the other, in all or since the mark; false: no more. */
+bool kmt_session_cpu_at(const struct kmt_session *s, size_t i, bool since_mark,
+			struct kmt_snap_cpu *ret);
+
 struct kmt_object {
 	uint64_t addr;
 	uint64_t bytes_req;

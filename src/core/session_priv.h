@@ -4,6 +4,7 @@
 #define KMT_CORE_SESSION_PRIV_H
 
 #include "base/arena.h"
+#include "core/cpus.h"
 #include "core/object.h"
 #include "core/older.h"
 #include "core/session.h"
@@ -38,6 +39,7 @@ struct kmt_session {
 	struct kmt_site_table sites;
 	struct kmt_free_table free_sites;
 	struct kmt_older_table older;
+	struct kmt_cpu_table cpus;
 	struct kmt_objects objects;	/* of the events */
 	struct kmt_page_layer pages;
 

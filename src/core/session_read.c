@@ -55,6 +55,17 @@ bool kmt_session_has_older(const struct kmt_session *s)
 	return !s->has_snapshot || s->has_older;
 }
 
+bool kmt_session_has_cpus(const struct kmt_session *s)
+{
+	return s->has_snapshot ? s->cpus.of_snapshot : s->cpus.of_events;
+}
+
+bool kmt_session_cpu_at(const struct kmt_session *s, size_t i, bool since_mark,
+			struct kmt_snap_cpu *ret)
+{
+	return kmt_cpu_table_at(&s->cpus, i, since_mark, ret);
+}
+
 void kmt_session_total(const struct kmt_session *s, struct kmt_counts *ret)
 {
 	struct kmt_counts sum = { 0 };

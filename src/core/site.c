@@ -55,7 +55,7 @@ static bool same_str(const char *a, const char *b)
 	return a == b || (a && b && !strcmp(a, b));
 }
 
-/* Who: the task, else the stack, else the call site. */
+/* Who: the task or cgroup, else the stack, else the call site. */
 static uint64_t hash_key(const struct kmt_site_key *k, bool counted)
 {
 	uint64_t h = kmt_hash_mix(k->type, (uint64_t)counted << 1 | k->cache_inferred);
@@ -64,6 +64,8 @@ static uint64_t hash_key(const struct kmt_site_key *k, bool counted)
 	h = kmt_hash_mix(h, (uint64_t)(uint8_t)k->migratetype << 32 | k->size);
 	if (k->by_task)
 		return kmt_hash_mix(h, k->tgid);
+	if (k->by_cgroup)
+		return kmt_hash_mix(h, k->cgroup);
 	if (!k->n_ips)
 		return kmt_hash_str(kmt_hash_mix(h, k->call_site), k->call_site_name);
 	for (uint32_t i = 0; i < k->n_ips; i++)
@@ -75,6 +77,8 @@ static bool same_who(const struct kmt_site_key *a, const struct kmt_site_key *b)
 {
 	if (a->by_task || b->by_task)
 		return a->by_task == b->by_task && a->tgid == b->tgid;
+	if (a->by_cgroup || b->by_cgroup)
+		return a->by_cgroup == b->by_cgroup && a->cgroup == b->cgroup;
 	if (a->n_ips != b->n_ips)
 		return false;
 	if (a->n_ips)
@@ -110,7 +114,7 @@ static int copy_str(struct kmt_arena *arena, const char **s)
 static int copy_key(struct kmt_arena *arena, struct kmt_site_key *k)
 {
 	if (copy_str(arena, &k->call_site_name) || copy_str(arena, &k->comm) ||
-	    copy_str(arena, &k->cache))
+	    copy_str(arena, &k->cache) || copy_str(arena, &k->cgroup_path))
 		return -ENOMEM;
 	if (!k->n_ips) {
 		k->ips = NULL;

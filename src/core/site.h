@@ -2,7 +2,7 @@
 /*
  * Who allocates what: the row that everything is counted against.
  *
- *   (type, call site | stack | task, cache) ──► kmt_counts
+ *   (type, call site | stack | task | cgroup, cache) ──► kmt_counts
  */
 #ifndef KMT_CORE_SITE_H
 #define KMT_CORE_SITE_H
@@ -50,7 +50,7 @@ void kmt_counts_sub(struct kmt_counts *to, const struct kmt_counts *since);
 
 /*
  * What makes two events belong to one row: type, cache (and whether it is a
- * guess), given size, migratetype, and the task or else the stack or else the call site.
+ * guess), given size, migratetype, and the task or cgroup, else the stack, else the call site.
  * Strings may be NULL.
  */
 struct kmt_site_key {
@@ -64,6 +64,9 @@ struct kmt_site_key {
 	uint32_t tgid;			/* keyed by task */
 	bool	 by_task;
 	const char *comm;		/* keyed by task: name when first seen */
+	uint64_t cgroup;		/* keyed by cgroup (v2): its number */
+	bool	 by_cgroup;
+	const char *cgroup_path;	/* below the mount, NULL unknown: it is no more */
 	const char *cache;		/* name, NULL unknown */
 	uint32_t object_size;		/* requested bytes per object, 0 varies */
 	uint32_t size;			/* given bytes per object, 0 unknown */

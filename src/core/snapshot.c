@@ -32,6 +32,8 @@ static void forget_counted(struct kmt_session *s)
 			s->free_sites.v[i].site.frees = 0;
 	for (size_t i = 0; i < s->older.n; i++)
 		s->older.v[i].counted = s->older.v[i].own = 0;
+	for (size_t i = 0; i < s->cpus.n; i++)
+		s->cpus.v[i].counted = (struct kmt_cpu_counts){ 0 };
 	s->snap_no_site = 0;
 	if (s->site_of)
 		memset(s->site_of, 0, s->n_site_of * sizeof(*s->site_of));
@@ -114,6 +116,21 @@ static int take_older(struct kmt_session *s, const struct kmt_snapshot *snap)
 	return 0;
 }
 
+static int take_cpus(struct kmt_session *s, const struct kmt_snapshot *snap)
+{
+	s->cpus.of_snapshot = snap->cpus;
+	for (size_t i = 0; i < snap->n_cpus; i++) {
+		const struct kmt_snap_cpu *c = &snap->cpus[i];
+		struct kmt_cpu_row *row;
+		int err = kmt_cpu_table_get(&s->cpus, c->cpu, c->type, &row);
+
+		if (err)
+			return err;
+		kmt_cpu_counts_add(&row->counted, &c->counts);
+	}
+	return 0;
+}
+
 /* The peak of what is counted is the highest seen so far, here or by the source. */
 static void see_peaks(struct kmt_session *s)
 {
@@ -152,6 +169,8 @@ int kmt_session_snapshot(void *ctx, const struct kmt_snapshot *snap)
 			return err;
 	}
 	err = take_older(s, snap);
+	if (!err)
+		err = take_cpus(s, snap);
 	if (err)
 		return err;
 	see_peaks(s);

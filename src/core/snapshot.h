@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/cpus.h"
 #include "core/site.h"
 
 struct kmt_snap_site {
@@ -54,6 +55,8 @@ struct kmt_snapshot {
 	const struct kmt_snap_older *older;
 	size_t	 n_older;
 	bool	 has_older;		/* false: nobody counted them */
+	const struct kmt_snap_cpu *cpus;	/* any order; NULL: nobody counted by CPU */
+	size_t	 n_cpus;
 	/*
 	 * Walk the live objects and those that await RCU. Valid until the source is closed, also after
 	 * the snapshot call; objects change while it walks if the source still

@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "source/pages.h"
 #include "source/probe.h"
+#include "symbol/cgroups.h"
 #include "symbol/slabs.h"
 #include "tracers/tracers.h"
 
@@ -33,6 +34,7 @@ static void bpf_close(struct kmt_source *src)
 		return;
 	kmt_bpf_unload(b);
 	kmt_kmalloc_names_free(b->kmalloc_names);
+	kmt_cgroups_free(b->cgroups);
 	kmt_pages_free(b->pages);
 	free(b);
 }
@@ -77,6 +79,8 @@ static int bpf_open(const struct kmt_source_opts *opts, struct kmt_source **ret)
 	err = look_at_machine(opts, &m);
 	err = err ? err : kmt_bpf_make_plan(opts, &m, &b->plan);
 	err = err ? err : kmt_kmalloc_names_new(opts->slabs, &b->kmalloc_names);
+	if (!err && opts->key == KMT_BY_CGROUP)
+		err = kmt_cgroups_new(&b->cgroups);
 	/* in a stream the kernel tells every free of pages: see tracers/page.bpf.c */
 	if (!err && b->plan.emit && (b->opts.tracers & KMT_TRACER_BIT(page)) &&
 	    (!opts->user_pages || (opts->filter && !kmt_filter_empty(opts->filter))))

@@ -374,6 +374,7 @@ static uint32_t flags_of(const struct kmt_bpf *b)
 	       (p->stacks > 1 ? KMT_F_STACK : 0) |
 	       (b->opts.key == KMT_BY_STACK ? KMT_F_BY_STACK : 0) |
 	       (b->opts.key == KMT_BY_TASK ? KMT_F_BY_TASK : 0) |
+	       (b->opts.key == KMT_BY_CGROUP ? KMT_F_BY_CGROUP : 0) |
 	       (p->shards >= p->cpus ? KMT_F_OWN_SHARD : 0) | filter_flags(b->opts.filter) |
 	       (b->load->needs_guard ? KMT_F_GUARD : 0);
 }

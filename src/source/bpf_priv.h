@@ -78,6 +78,7 @@ struct kmt_bpf {
 	struct kmt_bpf_ring **heap;	/* rings with a record ready, by time */
 	size_t n_heap;
 	struct kmt_kmalloc_names *kmalloc_names;
+	struct kmt_cgroups *cgroups;	/* counted by cgroup; else NULL */
 	struct kmt_kmalloc_gfp kmalloc_gfp;
 	struct kmt_pages *pages;	/* which frees of pages are told; NULL: all */
 	uint64_t pages_left_out;

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "core/sat.h"
 #include "core/snapshot.h"
+#include "symbol/cgroups.h"
 
 /* Programs whose frees are of slab objects: not those of the other layers. */
 static bool is_slab_prog(int prog)
@@ -88,7 +89,48 @@ const struct kmt_wire_cache *kmt_bpf_cache(const struct kmt_bpf *b, uint64_t ptr
 	return NULL;
 }
 
-static void read_counts(const struct kmt_bpf *b, uint32_t i, struct kmt_counts *ret)
+/* Sums over the sites, by CPU: [(cpu + 1) * KMT_CPU_TYPES + type]; first: on no known CPU. */
+static struct kmt_snap_cpu *cpu_of(struct kmt_snap_cpu *cpus, uint32_t cpu, unsigned type)
+{
+	uint32_t at = cpu + 1;	/* KMT_CPU_NONE: 0 */
+
+	return &cpus[(size_t)at * KMT_CPU_TYPES +
+		     (type < KMT_CPU_TYPES ? type : KMT_CPU_TYPES - 1)];
+}
+
+static void add_cpu_frees(const struct kmt_wire_site *id, const struct kmt_site_cpu *h,
+			  uint64_t frees, struct kmt_cpu_counts *to)
+{
+	to->frees += frees;
+	to->bytes_freed += frees * id->bytes_alloc;
+	to->cross_cpu_frees += h->cross_cpu_frees;
+	to->temporary += h->temporary;
+}
+
+static void add_cpu_allocs(const struct kmt_wire_site *id, uint64_t allocs, uint64_t slack,
+			   struct kmt_cpu_counts *to)
+{
+	uint64_t given = allocs * id->bytes_alloc;
+
+	to->allocs += allocs;
+	to->bytes_alloc += given;
+	to->bytes_req += id->type == KMT_WIRE_CACHE ? allocs * id->bytes_req : given - slack;
+}
+
+/* What several programs write has no CPU. */
+static void add_cold(const struct kmt_wire_site *id, const struct kmt_site_cold *cold,
+		     struct kmt_cpu_counts *to)
+{
+	uint64_t frees = cold->frees_other;
+
+	to->frees += frees;
+	to->bytes_freed += frees * id->bytes_alloc;
+	to->cross_cpu_frees += cold->cross_cpu_other;
+	to->temporary += cold->temporary_other;
+}
+
+static void read_counts(const struct kmt_bpf *b, uint32_t i, struct kmt_snap_cpu *cpus,
+			struct kmt_counts *ret)
 {
 	const struct kmt_site_row *row = &b->sites[i];
 	const struct kmt_site_cold *cold = &row->cold;
@@ -110,9 +152,12 @@ static void read_counts(const struct kmt_bpf *b, uint32_t i, struct kmt_counts *
 	slack_lost = __atomic_load_n(&cold->slack_lost, __ATOMIC_ACQUIRE);
 	for (uint32_t cpu = 0; cpu < b->plan.cpus; cpu++) {
 		const struct kmt_site_cpu *h = hot_at(b, cpu, i);
+		uint64_t frees;
 
 		slack_freed += __atomic_load_n(&h->slack_freed, __ATOMIC_ACQUIRE);
-		c.frees += __atomic_load_n(&h->frees, __ATOMIC_ACQUIRE);
+		frees = __atomic_load_n(&h->frees, __ATOMIC_ACQUIRE);
+		c.frees += frees;
+		add_cpu_frees(&row->id, h, frees, &cpu_of(cpus, cpu, row->id.type)->counts);
 		c.cross_cpu_frees += h->cross_cpu_frees;
 		c.temporary += h->temporary;
 	}
@@ -120,13 +165,17 @@ static void read_counts(const struct kmt_bpf *b, uint32_t i, struct kmt_counts *
 	c.cross_cpu_frees += cold->cross_cpu_other;
 	c.temporary += cold->temporary_other;
 	c.untraced_frees = cold->untraced_frees;
+	add_cold(&row->id, cold, &cpu_of(cpus, KMT_CPU_NONE, row->id.type)->counts);
 	c.untracked = cold->lost_objects;
 	c.failures = cold->failures;
 	for (uint32_t cpu = 0; cpu < b->plan.cpus; cpu++) {
 		const struct kmt_site_cpu *h = hot_at(b, cpu, i);
+		uint64_t mine = __atomic_load_n(&h->slack, __ATOMIC_ACQUIRE);
+		uint64_t allocs = __atomic_load_n(&h->allocs, __ATOMIC_ACQUIRE);
 
-		slack += __atomic_load_n(&h->slack, __ATOMIC_ACQUIRE);
-		c.allocs += __atomic_load_n(&h->allocs, __ATOMIC_ACQUIRE);
+		slack += mine;
+		c.allocs += allocs;
+		add_cpu_allocs(&row->id, allocs, mine, &cpu_of(cpus, cpu, row->id.type)->counts);
 	}
 	c.bytes_alloc = c.allocs * given;
 	c.bytes_alloc_freed = (c.frees + c.untraced_frees) * given;
@@ -186,7 +235,8 @@ static const char *site_cache(const struct kmt_bpf *b, const struct kmt_wire_sit
 	return kmt_kmalloc_name(b->kmalloc_names, id->bytes_alloc, id->gfp_class);
 }
 
-static void read_site(const struct kmt_bpf *b, uint32_t i, struct kmt_snap_site *s)
+static void read_site(const struct kmt_bpf *b, uint32_t i, struct kmt_snap_cpu *cpus,
+		      struct kmt_snap_site *s)
 {
 	const struct kmt_wire_site *id = &b->sites[i].id;
 
@@ -203,13 +253,18 @@ static void read_site(const struct kmt_bpf *b, uint32_t i, struct kmt_snap_site 
 		s->key.tgid = id->who;
 		s->key.comm = id->comm;
 		s->key.call_site = 0;
+	} else if (b->opts.key == KMT_BY_CGROUP) {
+		s->key.by_cgroup = true;
+		s->key.cgroup = id->who;
+		s->key.cgroup_path = kmt_cgroups_path(b->cgroups, id->who);
+		s->key.call_site = 0;
 	} else if (b->opts.key == KMT_BY_STACK && id->who && id->who <= b->plan.stacks) {
 		const struct kmt_stack *st = &b->stacks[id->who - 1];
 
 		s->key.ips = (const uint64_t *)st->ip;
 		s->key.n_ips = st->depth <= KMT_STACK_DEPTH ? st->depth : 0;
 	}
-	read_counts(b, i, &s->counts);
+	read_counts(b, i, cpus, &s->counts);
 	if (b->plan.track && cache_state(b, id) == KMT_SITE_GONE)
 		s->closed = close_counts(&s->counts);
 	for (uint32_t shard = 0; b->plan.track && shard < b->plan.shards; shard++) {
@@ -345,11 +400,23 @@ static size_t read_older(const struct kmt_bpf *b, struct kmt_snap_older *v)
 	return n;
 }
 
+static size_t name_cpus(const struct kmt_bpf *b, struct kmt_snap_cpu *cpus)
+{
+	size_t n = ((size_t)b->plan.cpus + 1) * KMT_CPU_TYPES;
+
+	for (size_t i = 0; i < n; i++) {
+		cpus[i].cpu = (uint32_t)(i / KMT_CPU_TYPES) - 1;
+		cpus[i].type = i % KMT_CPU_TYPES;
+	}
+	return n;
+}
+
 int kmt_bpf_snapshot(struct kmt_bpf *b, const struct kmt_sink *sink)
 {
 	_cleanup_free_ struct kmt_snap_site *sites = NULL;
 	_cleanup_free_ struct kmt_snap_free_site *frees = NULL;
 	_cleanup_free_ struct kmt_snap_older *older = NULL;
+	_cleanup_free_ struct kmt_snap_cpu *cpus = NULL;
 	struct kmt_snapshot snap = {
 		.now_ns = b->stop_ns ? b->stop_ns : kmt_monotonic_ns(),
 		.each_object = b->plan.track ? each_object : NULL,
@@ -363,7 +430,8 @@ int kmt_bpf_snapshot(struct kmt_bpf *b, const struct kmt_sink *sink)
 	sites = calloc(n + 1, sizeof(*sites));
 	frees = calloc(n_free + 1, sizeof(*frees));
 	older = calloc((size_t)b->plan.caches + 1, sizeof(*older));
-	if (!sites || !frees || !older)
+	cpus = calloc(((size_t)b->plan.cpus + 1) * KMT_CPU_TYPES, sizeof(*cpus));
+	if (!sites || !frees || !older || !cpus)
 		return kmt_err_errno(-ENOMEM, "snapshot");
 	for (uint32_t i = 0; i < b->plan.sites; i++) {
 		if (b->sites[i].id.state != KMT_SITE_READY)
@@ -373,7 +441,7 @@ int kmt_bpf_snapshot(struct kmt_bpf *b, const struct kmt_sink *sink)
 			if (snap.n_free_sites < n_free)
 				read_free_site(b, i, &frees[snap.n_free_sites++]);
 		} else if (snap.n_sites < n) {
-			read_site(b, i, &sites[snap.n_sites++]);
+			read_site(b, i, cpus, &sites[snap.n_sites++]);
 		}
 	}
 	snap.sites = sites;
@@ -381,6 +449,8 @@ int kmt_bpf_snapshot(struct kmt_bpf *b, const struct kmt_sink *sink)
 	snap.has_older = b->plan.track;
 	snap.n_older = snap.has_older ? read_older(b, older) : 0;
 	snap.older = older;
+	snap.n_cpus = name_cpus(b, cpus);
+	snap.cpus = cpus;
 	return sink->snapshot ? sink->snapshot(sink->ctx, &snap) : 0;
 }
 

@@ -2,7 +2,6 @@
 #include "source/select.h"
 
 #include <errno.h>
-#include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "source/addrset.h"
 #include "source/pages.h"
 #include "source/tasks.h"
+#include "symbol/cgroups.h"
 #include "symbol/slabs.h"
 #include "symbol/symbols.h"
 
@@ -38,26 +38,6 @@ bool kmt_select_wants_tasks(const struct kmt_filter *f)
 	return f && (f->task.n || f->n_tgid || f->cgroup || (f->follow && f->n_pid));
 }
 
-static void cleanup_mntent(FILE **f)
-{
-	if (*f)
-		endmntent(*f);
-}
-
-/* Where cgroup v2 is mounted, first of several; false if nowhere. */
-static bool cgroup_mount(char *out, size_t size)
-{
-	_cleanup_(cleanup_mntent) FILE *f = setmntent("/proc/self/mounts", "re");
-	struct mntent *m;
-
-	while (f && (m = getmntent(f))) {
-		if (strcmp(m->mnt_type, "cgroup2"))
-			continue;
-		return snprintf(out, size, "%s", m->mnt_dir) < (int)size;
-	}
-	return false;
-}
-
 /* The filter's path, with or without the mount point in front. */
 static int resolve_cgroup(struct kmt_select *s)
 {
@@ -66,7 +46,7 @@ static int resolve_cgroup(struct kmt_select *s)
 	size_t len;
 	struct stat st;
 
-	if (!cgroup_mount(mount, sizeof(mount)))
+	if (!kmt_cgroups_mount(mount, sizeof(mount)))
 		return kmt_err(-EINVAL, "no cgroup v2 is mounted: 'cgroup=' cannot be used");
 	len = strlen(mount);
 	if (!strncmp(path, mount, len) && (path[len] == '/' || !path[len]))

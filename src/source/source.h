@@ -18,11 +18,11 @@ struct kmt_symbols;
 struct kmt_slabs;
 
 enum kmt_mode { KMT_MODE_COUNTED, KMT_MODE_STREAMED };
-enum kmt_key { KMT_BY_SITE, KMT_BY_STACK, KMT_BY_TASK };
+enum kmt_key { KMT_BY_SITE, KMT_BY_STACK, KMT_BY_TASK, KMT_BY_CGROUP };
 
 struct kmt_source_opts {
 	enum kmt_mode mode;
-	enum kmt_key key;		/* counted mode: what a row of the site table is */
+	enum kmt_key key;		/* counted mode: what a row of the site table is; cgroups: only there */
 	const char *path;		/* file sources: what to read ("-" = standard input) */
 	const struct kmt_filter *filter;	/* may be NULL */
 	const struct kmt_symbols *symbols;	/* may be NULL: site filters then fail */

@@ -29,7 +29,7 @@ _Static_assert(SITE_FIELDS == 29, "kmemtrace-file(5) has a row for each");
 _Static_assert(KMT_COL_SITE + SITE_FIELDS <= KMT_COL_SITE_LIVES, "columns overlap");
 
 /* of pages: migratetype + 1 in eight bits, 0 unknown */
-enum { SITE_INFERRED = 1, SITE_BY_TASK = 2, SITE_MIGRATETYPE_SHIFT = 8 };
+enum { SITE_INFERRED = 1, SITE_BY_TASK = 2, SITE_BY_CGROUP = 4, SITE_MIGRATETYPE_SHIFT = 8 };
 enum { OBJECT_ADDR, OBJECT_REQ, OBJECT_BIRTH, OBJECT_SITE, OBJECT_CPU, OBJECT_AWAITING,
        OBJECT_FIELDS };
 enum { FREE_SITE, FREE_TYPE, FREE_FREES, FREE_FIELDS };
@@ -60,7 +60,8 @@ static bool copy_key(struct kmt_arena *a, struct kmt_site_key *key)
 {
 	if ((key->call_site_name && !copy_str(a, &key->call_site_name)) ||
 	    (key->comm && !copy_str(a, &key->comm)) ||
-	    (key->cache && !copy_str(a, &key->cache)))
+	    (key->cache && !copy_str(a, &key->cache)) ||
+	    (key->cgroup_path && !copy_str(a, &key->cgroup_path)))
 		return false;
 	if (key->ips && key->n_ips)
 		key->ips = kmt_arena_copy(a, key->ips, key->n_ips * sizeof(*key->ips));
@@ -85,6 +86,8 @@ int kmt_counted_set(struct kmt_counted *c, const struct kmt_snapshot *snap)
 	kmt_counted_done(c);
 	sites = copy_of(snap->sites, snap->n_sites, sizeof(*sites));
 	c->snap = *snap;
+	c->snap.cpus = NULL;	/* are not kept */
+	c->snap.n_cpus = 0;
 	c->snap.sites = sites;
 	c->snap.free_sites = copy_of(snap->free_sites, snap->n_free_sites,
 				     sizeof(*snap->free_sites));
@@ -128,11 +131,12 @@ static int site_row(struct block *b, const struct kmt_snap_site *s)
 		[SITE_TYPE] = key->type,
 		[SITE_FLAGS] = (key->cache_inferred ? SITE_INFERRED : 0) |
 			       (key->by_task ? SITE_BY_TASK : 0) |
+			       (key->by_cgroup ? SITE_BY_CGROUP : 0) |
 			       (uint64_t)(key->type == KMT_TYPE_PAGES ?
 					  (uint8_t)(key->migratetype + 1) : 0) <<
 			       SITE_MIGRATETYPE_SHIFT,
 		[SITE_CALL_SITE] = key->call_site,
-		[SITE_TGID] = key->tgid,
+		[SITE_TGID] = key->by_cgroup ? key->cgroup : key->tgid,
 		[SITE_OBJECT_SIZE] = key->object_size,
 		[SITE_SIZE] = key->size,
 		[SITE_GFP] = s->gfp,
@@ -146,7 +150,8 @@ static int site_row(struct block *b, const struct kmt_snap_site *s)
 	memcpy(&row[SITE_FIELDS], s->lifetimes, sizeof(s->lifetimes));
 	err = kmt_dict_strings_get(&b->strings, key->call_site_name, &row[SITE_NAME]);
 	if (!err)
-		err = kmt_dict_strings_get(&b->strings, key->comm, &row[SITE_COMM]);
+		err = kmt_dict_strings_get(&b->strings, key->by_cgroup ? key->cgroup_path :
+					   key->comm, &row[SITE_COMM]);
 	if (!err)
 		err = kmt_dict_strings_get(&b->strings, key->cache, &row[SITE_CACHE]);
 	if (!err)
@@ -434,6 +439,13 @@ static int take_site(const struct dicts *d, size_t i, struct kmt_snap_site *s)
 		.gfp = v[SITE_GFP],
 		.index = (uint32_t)v[SITE_INDEX],
 	};
+	if (v[SITE_FLAGS] & SITE_BY_CGROUP) {
+		s->key.by_cgroup = true;
+		s->key.cgroup = v[SITE_TGID];
+		s->key.cgroup_path = d->string[v[SITE_COMM]];
+		s->key.comm = NULL;
+		s->key.tgid = 0;
+	}
 	memcpy(&s->counts, &v[SITE_COUNTS], FIRST_COUNTS * sizeof(uint64_t));
 	memcpy((uint64_t *)&s->counts + FIRST_COUNTS, &v[SITE_LATER_COUNTS],
 	       sizeof(s->counts) - FIRST_COUNTS * sizeof(uint64_t));

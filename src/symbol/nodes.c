@@ -16,6 +16,7 @@
 
 #define KMT_NODES_SEGMENTS 512
 #define KMT_NODES_BLOCKS (1ul << 24)
+#define KMT_NODES_CPUS 16384
 
 struct kmt_nodes {
 	const char *root;		/* while it is being loaded */
@@ -25,6 +26,9 @@ struct kmt_nodes {
 	uint64_t block_bytes;		/* memory is hot-plugged, and named, in such blocks */
 	size_t n_blocks;
 	int16_t *block_node;		/* by physical block number, -1 = no memory */
+	size_t n_cpus;
+	int16_t *cpu_node;		/* -1 = none */
+	uint32_t reading;		/* the node whose CPUs are being read */
 };
 
 #define KMT_NODES_PATH 256
@@ -34,11 +38,13 @@ static void path_of(const struct kmt_nodes *n, char path[KMT_NODES_PATH], const 
 	snprintf(path, KMT_NODES_PATH, "%s%s", n->root, name);
 }
 
-static int each_node(struct kmt_nodes *n, int (*cb)(void *ctx, uint32_t node))
+static int each_node(struct kmt_nodes *n, const char *which,
+		     int (*cb)(void *ctx, uint32_t node))
 {
-	char path[KMT_NODES_PATH];
+	char name[64], path[KMT_NODES_PATH];
 
-	path_of(n, path, "/sys/devices/system/node/has_memory");
+	snprintf(name, sizeof(name), "/sys/devices/system/node/%s", which);
+	path_of(n, path, name);
 	return kmt_cpus_file(path, cb, n);
 }
 
@@ -121,6 +127,41 @@ static int read_node(void *ctx, uint32_t node)
 	return err;
 }
 
+static int note_cpu(void *ctx, uint32_t cpu)
+{
+	struct kmt_nodes *n = ctx;
+
+	if (cpu >= KMT_NODES_CPUS)
+		return 0;
+	if (cpu >= n->n_cpus) {
+		size_t want = cpu + 64;
+		int16_t *p = realloc(n->cpu_node, want * sizeof(*p));
+
+		if (!p)
+			return kmt_err_errno(-ENOMEM, "CPUs of nodes");
+		for (size_t i = n->n_cpus; i < want; i++)
+			p[i] = -1;
+		n->cpu_node = p;
+		n->n_cpus = want;
+	}
+	n->cpu_node[cpu] = (int16_t)n->reading;
+	return 0;
+}
+
+/* A node that has no memory may have CPUs. Without the file their node stays unknown. */
+static int read_cpus(void *ctx, uint32_t node)
+{
+	struct kmt_nodes *n = ctx;
+	char name[64], path[KMT_NODES_PATH];
+	int res;
+
+	n->reading = node;
+	snprintf(name, sizeof(name), "/sys/devices/system/node/node%u/cpulist", node);
+	path_of(n, path, name);
+	res = kmt_cpus_file(path, note_cpu, n);
+	return res == -ENOMEM ? res : 0;
+}
+
 static int read_block_size(struct kmt_nodes *n)
 {
 	_cleanup_fclose_ FILE *f = NULL;
@@ -144,14 +185,16 @@ int kmt_nodes_load(const char *root, struct kmt_nodes **ret)
 		return kmt_err_errno(-ENOMEM, "nodes");
 	n->root = root ? root : "";
 	n->only = -2;
-	err = each_node(n, note_node);
+	err = each_node(n, "has_memory", note_node);
 	if (err <= 0)
 		n->only = 0;	/* a kernel without NUMA has one node */
 	err = 0;
 	if (n->only < 0) {
 		err = read_kcore(n);
 		err = err ? err : read_block_size(n);
-		err = err ? err : each_node(n, read_node);
+		err = err ? err : each_node(n, "has_memory", read_node);
+		if (err >= 0 && each_node(n, "online", read_cpus) == -ENOMEM)
+			err = -ENOMEM;
 	}
 	if (err < 0) {
 		kmt_nodes_free(n);
@@ -166,7 +209,25 @@ void kmt_nodes_free(struct kmt_nodes *n)
 	if (!n)
 		return;
 	free(n->block_node);
+	free(n->cpu_node);
 	free(n);
+}
+
+int kmt_nodes_of_frame(const struct kmt_nodes *n, uint64_t paddr)
+{
+	uint64_t block;
+
+	if (!n || n->only >= 0)
+		return n ? n->only : -1;
+	block = paddr / n->block_bytes;
+	return block < n->n_blocks ? n->block_node[block] : -1;
+}
+
+int kmt_nodes_of_cpu(const struct kmt_nodes *n, uint32_t cpu)
+{
+	if (!n || n->only >= 0)
+		return n ? n->only : -1;
+	return cpu < n->n_cpus ? n->cpu_node[cpu] : -1;
 }
 
 int kmt_nodes_of(const struct kmt_nodes *n, uint64_t addr)
@@ -176,12 +237,11 @@ int kmt_nodes_of(const struct kmt_nodes *n, uint64_t addr)
 	if (n->only >= 0)
 		return n->only;
 	for (size_t i = 0; i < n->n_segments; i++) {
-		uint64_t off = addr - n->segment[i].vaddr, block;
+		uint64_t off = addr - n->segment[i].vaddr;
 
 		if (addr < n->segment[i].vaddr || off >= n->segment[i].size)
 			continue;
-		block = (n->segment[i].paddr + off) / n->block_bytes;
-		return block < n->n_blocks ? n->block_node[block] : -1;
+		return kmt_nodes_of_frame(n, n->segment[i].paddr + off);
 	}
 	return -1;
 }

@@ -54,6 +54,69 @@ frees_before_start untraced_frees failed_allocations sample_bytes'
 	expect allocs "$(jq '[.rows[] | select(tostring | test("msgq")) | .allocs] | add' "$OUT")" = 500
 }
 
+# A cgroup v2 of this test's own; skipped where none can be made.
+need_cgroup() {
+	need_root
+	local mount
+	mount=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
+	[ -n "$mount" ] || skip "no cgroup v2 is mounted"
+	CGROUP=$mount/kmemtrace-test-$$
+	mkdir "$CGROUP" 2>/dev/null || skip "no cgroup can be made in $mount"
+}
+
+@test "by cgroup: a task's messages under its path, then under a number" {
+	need_bpf
+	need_cgroup
+	mkdir "$CGROUP/in side"
+	cat >"$D/load" <<-END
+		echo \$\$ >'$CGROUP/in side/cgroup.procs'
+		exec '$LOAD/msgq' -n 500 -s 1000
+	END
+	"$KMT" stat --by cgroup --limit 0 --format json --filter "site=$SITE" -o "$D/c.kmt" -- \
+		bash "$D/load" >"$OUT" || true
+	rmdir "$CGROUP/in side" "$CGROUP"
+	expect allocs "$(jq '[.rows[] | select(.cgroup | test("/in side$")) | .allocs] | add' "$OUT")" = 500
+	expect number "$(jq '[.rows[] | select(.cgroup | test("/in side$")) | .cgroup_id > 0] | all' "$OUT")" = true
+	# the file has it, too
+	"$KMT" report "$D/c.kmt" cgroup --format json --limit 0 >"$D/again"
+	expect allocs "$(jq '[.rows[] | select(.cgroup | test("/in side$")) | .allocs] | add' "$D/again")" = 500
+}
+
+@test "by cgroup: no other source knows them, and no recording of events" {
+	need_tracefs
+	run "$KMT" stat --by cgroup --source tracefs --for 100ms
+	expect status "$status" = 2
+	[[ $output == *"the view cgroup needs the bpf source"* ]]
+	run "$KMT" report "$ROOT/tests/golden/kmt/demo.kmt" cgroup
+	expect status "$status" = 4
+	[[ $output == *"events do not say in which cgroup"* ]]
+}
+
+@test "by CPU: what is sent on CPU 1 and received on CPU 0" {
+	need_cpus 2
+	local source
+	for source in bpf tracefs; do
+		[ "$source" = tracefs ] || "$B/tests/bench/emptybpf" -t || continue
+		"$KMT" stat --source "$source" --by cpu --limit 0 --format json --filter "site=$SITE" -- \
+			"$LOAD/msgq" -n 500 -s 1000 -c 1 -r 0 >"$OUT"
+		expect "allocs, $source" "$(jq '[.rows[] | select(.cpu == 1) | .allocs] | add' "$OUT")" = 500
+		expect "frees, $source" "$(jq '[.rows[] | select(.cpu == 0) | .frees] | add' "$OUT")" = 500
+		expect "cross, $source" "$(jq '[.rows[] | select(.cpu == 0) | .cross_cpu_frees] | add' "$OUT")" = 500
+		expect "allocs elsewhere, $source" "$(jq '[.rows[] | select(.cpu != 1) | .allocs // 0] | add' "$OUT")" = 0
+	done
+}
+
+@test "by node: all memory lies where this machine has memory" {
+	[ "$(cat /sys/devices/system/node/has_memory 2>/dev/null || echo 0)" = 0 ] || skip "several nodes"
+	mkfifo "$D/end"
+	"$KMT" stat --by node --limit 0 --format json --filter "site=$SITE" -- \
+		"$LOAD/msgq" -n 500 -s 1000 -c 1 -d -w "$D/end" >"$OUT"
+	: >"$D/end"
+	expect objects "$(jq '[.rows[] | select(.node == 0) | .live_objects] | add' "$OUT")" = 500
+	expect allocs "$(jq '[.rows[] | select(.node == 0) | .allocs] | add' "$OUT")" = 500
+	expect remote "$(jq '[.rows[] | select(.node == 0) | .remote_bytes] | add' "$OUT")" = 0
+}
+
 @test "text: within 80 columns, the site and its numbers in one line, quality below" {
 	"$KMT" stat --filter "site=$SITE" -- "$LOAD/msgq" -n 1234 -s 1000 >"$D/text" 2>"$ERR"
 	expect "longest line" "$(awk '{ if (length > n) n = length } END { print n + 0 }' "$D/text")" -le 80

@@ -62,6 +62,7 @@ struct shim {
 	uint64_t now_ns, jiffies;
 	char comm[KMT_COMM_LEN];
 	uint64_t pid_tgid;
+	uint64_t cgroup;
 };
 
 static struct shim shim = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -172,6 +173,11 @@ static inline uint32_t bpf_get_smp_processor_id(void)
 static inline uint64_t bpf_get_current_pid_tgid(void)
 {
 	return shim.pid_tgid;
+}
+
+static inline uint64_t bpf_get_current_cgroup_id(void)
+{
+	return shim.cgroup;
 }
 
 static inline long bpf_get_current_comm(void *buf, uint32_t size)

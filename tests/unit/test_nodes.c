@@ -103,6 +103,12 @@ static void write_machine(void)
 		make_dir(name);
 	}
 	write_text(NODE "/has_memory", "0-2\n");
+	write_text(NODE "/online", "0-3\n");
+	write_text(NODE "/node0/cpulist", "0-3\n");
+	write_text(NODE "/node1/cpulist", "5\n");
+	write_text(NODE "/node2/cpulist", "\n");
+	make_dir(NODE "/node3");
+	write_text(NODE "/node3/cpulist", "6-7\n");
 	make_dir("sys/devices/system/memory");
 	write_text("sys/devices/system/memory/block_size_bytes", "8000000\n");
 	make_dir("proc");
@@ -129,6 +135,8 @@ static void test_null(void **state)
 {
 	kmt_nodes_free(NULL);
 	assert_int_equal(kmt_nodes_of(NULL, MAP), -1);
+	assert_int_equal(kmt_nodes_of_cpu(NULL, 0), -1);
+	assert_int_equal(kmt_nodes_of_frame(NULL, 0), -1);
 }
 
 /* With one node nothing else is read, and every address lies there. */
@@ -140,6 +148,8 @@ static void test_one_node(void **state)
 	write_text(NODE "/has_memory", "3\n");
 	assert_int_equal(kmt_nodes_load(root, &n), 0);
 	assert_int_equal(kmt_nodes_of(n, MAP + 12345), 3);
+	assert_int_equal(kmt_nodes_of_cpu(n, 17), 3);
+	assert_int_equal(kmt_nodes_of_frame(n, 4096), 3);
 	kmt_nodes_free(n);
 }
 
@@ -176,6 +186,15 @@ static void test_several(void **state)
 	assert_int_equal(kmt_nodes_load(root, &n), 0);
 	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
 		assert_int_equal(kmt_nodes_of(n, want[i].addr), want[i].node);
+	assert_int_equal(kmt_nodes_of_frame(n, 2 * BLOCK), 1);
+	assert_int_equal(kmt_nodes_of_frame(n, 4 * BLOCK), -1);
+	assert_int_equal(kmt_nodes_of_frame(n, 4ull << 30), 2);
+	/* node 3 has CPUs and no memory */
+	assert_int_equal(kmt_nodes_of_cpu(n, 0), 0);
+	assert_int_equal(kmt_nodes_of_cpu(n, 5), 1);
+	assert_int_equal(kmt_nodes_of_cpu(n, 6), 3);
+	assert_int_equal(kmt_nodes_of_cpu(n, 4), -1);
+	assert_int_equal(kmt_nodes_of_cpu(n, 100000), -1);
 	kmt_nodes_free(n);
 }
 

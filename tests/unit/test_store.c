@@ -370,6 +370,13 @@ static void make_site(size_t i, struct kmt_snap_site *s, uint64_t *ips)
 		},
 		.gfp = odd_number(&state), .index = (uint32_t)(i * 3),
 	};
+	if (i % 16 == 4) {	/* counted by cgroup: neither a process nor its name */
+		s->key.by_cgroup = true;
+		s->key.cgroup = UINT64_MAX - i;
+		s->key.cgroup_path = names[i / 32 % 4];
+		s->key.tgid = 0;
+		s->key.comm = NULL;
+	}
 	if (s->key.type == KMT_TYPE_PAGES)
 		s->key.migratetype = (int8_t)((int)(i % 7) - 1);
 	for (size_t k = 0; k < 8; k++)
@@ -427,6 +434,9 @@ static void assert_same_key(const struct kmt_site_key *a, const struct kmt_site_
 	assert_int_equal(a->by_task, b->by_task);
 	assert_int_equal(a->migratetype, b->migratetype);
 	assert_int_equal(a->tgid, b->tgid);
+	assert_int_equal(a->by_cgroup, b->by_cgroup);
+	assert_true(a->cgroup == b->cgroup);
+	assert_same_str(a->cgroup_path, b->cgroup_path);
 	assert_int_equal(a->object_size, b->object_size);
 	assert_int_equal(a->size, b->size);
 	assert_int_equal(a->n_ips, b->n_ips);

@@ -78,6 +78,7 @@ static struct kmt_wire_site *add_site(struct tables *t, uint32_t i, uint8_t type
 struct seen {
 	struct kmt_snap_site sites[SITES];
 	struct kmt_snap_free_site frees[SITES];
+	struct kmt_snap_cpu cpus[(CPUS + 1) * KMT_CPU_TYPES];
 	struct kmt_snapshot snap;
 	struct kmt_snap_object objects[BUCKETS * KMT_BUCKET_WAYS];
 	size_t n_objects, stop_at;
@@ -99,6 +100,8 @@ static int on_snapshot(void *ctx, const struct kmt_snapshot *snap)
 	s->snap = *snap;
 	assert_true(snap->n_sites <= SITES && snap->n_free_sites <= SITES);
 	memcpy(s->sites, snap->sites, snap->n_sites * sizeof(s->sites[0]));
+	assert_int_equal(snap->n_cpus, (CPUS + 1) * KMT_CPU_TYPES);
+	memcpy(s->cpus, snap->cpus, sizeof(s->cpus));
 	memcpy(s->frees, snap->free_sites, snap->n_free_sites * sizeof(s->frees[0]));
 	if (snap->each_object)
 		s->ret = snap->each_object(snap->objects_ctx, on_object, s);
@@ -211,6 +214,58 @@ static void test_kmalloc_counts(void **state)
 	assert_int_equal(kmt_counts_live_req(c), 0);
 }
 
+static const struct kmt_cpu_counts *on_cpu(const struct seen *s, uint32_t cpu, uint8_t type)
+{
+	for (size_t i = 0; i < sizeof(s->cpus) / sizeof(s->cpus[0]); i++)
+		if (s->cpus[i].cpu == cpu && s->cpus[i].type == type)
+			return &s->cpus[i].counts;
+	fail_msg("no CPU %u", cpu);
+	return NULL;
+}
+
+/* Two rows of kmalloc (2048 for 1048, 64 for 50) and one of a cache, CPU by CPU. */
+static void test_cpu_counts(void **state)
+{
+	static const struct kmt_cpu_counts none;
+	struct tables *t = *state;
+	struct kmt_wire_site *id = add_site(t, 3, KMT_WIRE_KMALLOC);
+	const struct kmt_cpu_counts *c;
+	struct seen s;
+
+	id->bytes_alloc = 2048;
+	id = add_site(t, 1, KMT_WIRE_KMALLOC);
+	id->bytes_alloc = 64;
+	id = add_site(t, 0, KMT_WIRE_CACHE);
+	id->bytes_req = 200;
+	id->bytes_alloc = 232;
+	set_hot(t, 0, 3, 5, 5000, 1, 1000);
+	set_hot(t, 0, 1, 2, 28, 0, 0);
+	set_hot(t, 2, 3, 0, 0, 3, 3000);
+	set_hot(t, 0, 0, 10, 0, 2, 0);
+	t->sites[3].cold = (struct kmt_site_cold){ .frees_other = 2, .cross_cpu_other = 1 };
+	look(t, &s);
+	c = on_cpu(&s, 0, KMT_TYPE_KMALLOC);
+	assert_int_equal(c->allocs, 7);
+	assert_int_equal(c->bytes_alloc, 5 * 2048 + 2 * 64);
+	assert_int_equal(c->bytes_req, 5 * 1048 + 2 * 50);
+	assert_int_equal(c->frees, 1);
+	assert_int_equal(c->bytes_freed, 2048);
+	assert_int_equal(c->cross_cpu_frees, 2);	/* 1 + cpu, of each of two rows */
+	assert_int_equal(c->temporary, 20);
+	c = on_cpu(&s, 2, KMT_TYPE_KMALLOC);
+	assert_int_equal(c->frees, 3);
+	assert_int_equal(c->allocs, 0);
+	c = on_cpu(&s, 0, KMT_TYPE_CACHE);
+	assert_int_equal(c->allocs, 10);
+	assert_int_equal(c->bytes_req, 2000);
+	assert_int_equal(c->bytes_freed, 464);
+	c = on_cpu(&s, KMT_CPU_NONE, KMT_TYPE_KMALLOC);
+	assert_int_equal(c->frees, 2);
+	assert_int_equal(c->bytes_freed, 4096);
+	assert_int_equal(c->cross_cpu_frees, 1);
+	assert_memory_equal(on_cpu(&s, 1, KMT_TYPE_CACHE), &none, sizeof(none));
+}
+
 /* The objects of a cache are all alike: bytes follow from the numbers. */
 static void test_cache_counts(void **state)
 {
@@ -293,6 +348,22 @@ static void test_task_key(void **state)
 	assert_true(s.sites[0].key.by_task);
 	assert_int_equal(s.sites[0].key.tgid, 4711);
 	assert_string_equal(s.sites[0].key.comm, "fifteen letters");
+	assert_int_equal(s.sites[0].key.call_site, 0);
+}
+
+/* Without a mounted cgroup v2 it has a number only. */
+static void test_cgroup_key(void **state)
+{
+	struct tables *t = *state;
+	struct seen s;
+
+	t->b.opts.key = KMT_BY_CGROUP;
+	add_site(t, 0, KMT_WIRE_CACHE)->who = 0x100000004711;
+	look(t, &s);
+	assert_true(s.sites[0].key.by_cgroup);
+	assert_false(s.sites[0].key.by_task);
+	assert_true(s.sites[0].key.cgroup == 0x100000004711);
+	assert_null(s.sites[0].key.cgroup_path);
 	assert_int_equal(s.sites[0].key.call_site, 0);
 }
 
@@ -493,6 +564,8 @@ int main(void)
 		TEST(test_empty),
 		TEST(test_states),
 		TEST(test_kmalloc_counts),
+		TEST(test_cpu_counts),
+		TEST(test_cgroup_key),
 		TEST(test_cache_counts),
 		TEST(test_free_sites),
 		TEST(test_stack_key),
