@@ -24,7 +24,6 @@ const volatile __u32 kmt_buckets = KMT_GROUP;
 const volatile __u32 kmt_shard_mask = 0;
 const volatile __u32 kmt_page_shift = 12;
 const volatile __u32 kmt_page_struct = 64;
-const volatile __u64 kmt_at_linear = 0, kmt_at_vmemmap = 0;
 
 const volatile __u32 kmt_flags = 0;
 const volatile __u64 kmt_temporary = 0;
@@ -32,6 +31,7 @@ const volatile __u64 kmt_temporary = 0;
 /* Written by user space around its sleeps; asking who is running costs 5 to 10 ns per event. */
 __u32 kmt_awake = 0, kmt_own_tgid = 0;
 __u64 kmt_linear = 0, kmt_vmemmap = 0;
+__u64 kmt_at_linear = 0, kmt_at_vmemmap = 0;
 
 /* The module that is followed: see module.bpf.c. */
 struct kmt_wire_module kmt_module = { 0 };

@@ -150,8 +150,12 @@ extern const volatile __u32 kmt_flags;
 /* is the tool running, so that its own events can occur; and who it is */
 extern __u32 kmt_awake, kmt_own_tgid;
 extern struct kmt_wire_module kmt_module;
-/* where the kernel keeps the beginnings of the direct mapping and of the pages, 0 unknown */
-extern const volatile __u64 kmt_at_linear, kmt_at_vmemmap;
+/*
+ * Where the kernel keeps the beginnings of the direct mapping and of the pages, 0
+ * unknown. For kmt_whoami only, and written before it runs: user space need not
+ * know them before the programs are loaded.
+ */
+extern __u64 kmt_at_linear, kmt_at_vmemmap;
 extern __u64 kmt_linear, kmt_vmemmap;	/* those beginnings, read once by kmt_whoami */
 extern const volatile __u64 kmt_temporary;	/* in units of 8.192 us */
 extern const volatile __u64 kmt_size_min, kmt_size_max;

@@ -135,6 +135,7 @@ static int ask_machine(struct boot *b)
 	if (kmt_boot_buffer_look(b->dir, &b->buffer) ||
 	    kmt_slab_names_new(b->slabs_end, NULL, &b->slab_names))
 		return impossible();
+	kmt_select_read_symbols(b->o->select);
 	f->symbols = kmt_select_symbols(b->o->select);
 	f->slabs_start = b->slabs_start;
 	f->slabs_end = b->slabs_end;

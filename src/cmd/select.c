@@ -110,6 +110,7 @@ void kmt_select_done(struct kmt_select *s)
 	if (s->source)
 		s->source->ops->close(s->source);
 	kmt_symbols_free(s->symbols);
+	kmt_symbols_free(s->unreadable);
 	kmt_slabs_free(s->slabs);
 	kmt_gfp_names_free(s->gfp_names);
 	kmt_strlist_done(&s->filter_exprs);
@@ -139,20 +140,37 @@ static int parse_filters(struct kmt_select *s)
 	return 0;
 }
 
-/* Where a missing list of symbols is no error: addresses are printed instead. */
 static int load_symbols(struct kmt_select *s)
 {
-	int err;
-
-	/* the running kernel's names would be wrong for somebody else's recording */
-	if (s->from && !s->kallsyms)
-		return 0;
-	err = kmt_symbols_load(s->kallsyms, &s->symbols);
-	if (err && s->kallsyms)
+	if (s->kallsyms && kmt_symbols_load(s->kallsyms, &s->symbols))
 		return kmt_cmd_fail(KMT_EXIT_INPUT, "%s", kmt_err_text());
-	if (err)
-		snprintf(s->no_symbols, sizeof(s->no_symbols), "%s", kmt_err_text());
 	return 0;
+}
+
+/* A missing list of symbols is no error: addresses are printed instead. */
+static void wait_for_symbols(struct kmt_select *s)
+{
+	if (!s->symbols || !kmt_symbols_wait(s->symbols))
+		return;
+	snprintf(s->no_symbols, sizeof(s->no_symbols), "%s", kmt_err_text());
+	s->unreadable = s->symbols;	/* the source may have been given it */
+	s->symbols = NULL;
+}
+
+void kmt_select_read_symbols(struct kmt_select *s)
+{
+	if (s->symbols)
+		return;
+	if (kmt_symbols_load_later(&s->symbols))
+		snprintf(s->no_symbols, sizeof(s->no_symbols), "%s", kmt_err_text());
+	wait_for_symbols(s);
+}
+
+/* Who cannot do without names while the source opens. */
+static bool names_come_first(const struct kmt_select *s)
+{
+	return s->filter.site.n || s->filter.module.n || s->filter.follow_module ||
+	       (KMT_TRACERS_OF_EVENTS(s->tracers) & ~KMT_TRACER_BIT(slab));
 }
 
 static int parse_tracers(struct kmt_select *s)
@@ -336,6 +354,12 @@ static int open_this_machine(struct kmt_select *s, struct kmt_source_opts *opts)
 	struct btf *btf = NULL;
 	int status;
 
+	/* a second CPU reads them while this one does the rest */
+	if (names_come_first(s))
+		kmt_select_read_symbols(s);
+	else if (!s->symbols && kmt_symbols_load_later(&s->symbols))
+		snprintf(s->no_symbols, sizeof(s->no_symbols), "%s", kmt_err_text());
+	opts->symbols = s->symbols;
 	kmt_kernel_btf_load(&btf);
 	if (!s->gfp_names)
 		kmt_gfp_names_of(btf, &s->gfp_names);
@@ -347,6 +371,7 @@ static int open_this_machine(struct kmt_select *s, struct kmt_source_opts *opts)
 	status = s->source_name ? open_named(s, opts) : open_live(s, opts);
 	opts->btf = NULL;
 	kmt_kernel_btf_free(btf);
+	wait_for_symbols(s);
 	return status;
 }
 

@@ -27,6 +27,7 @@ struct kmt_select {
 	struct kmt_filter filter;
 	struct kmt_strlist row_filters;	/* the expressions that are conditions on rows */
 	struct kmt_symbols *symbols;
+	struct kmt_symbols *unreadable;	/* the table that stayed empty */
 	char no_symbols[256];		/* why there are none; told once tracing is possible */
 	struct kmt_slabs *slabs;
 	struct kmt_gfp_names *gfp_names;	/* live: this kernel's, once the source is open */
@@ -48,10 +49,12 @@ extern const struct kmt_option kmt_select_session_options[];
 
 void kmt_select_init(struct kmt_select *s);
 /*
- * Check the options, load symbols and slab names, parse the filters. Returns 0
+ * Check the options, load the symbols of --kallsyms, parse the filters. Returns 0
  * or an exit status after having told the user.
  */
 int kmt_select_prepare(struct kmt_select *s, const char *command);
+/* The running kernel's symbols, for who does without kmt_select_open(). */
+void kmt_select_read_symbols(struct kmt_select *s);
 struct kmt_run;
 
 /*

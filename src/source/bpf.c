@@ -86,6 +86,7 @@ static int bpf_open(const struct kmt_source_opts *opts, struct kmt_source **ret)
 	    (!opts->user_pages || (opts->filter && !kmt_filter_empty(opts->filter))))
 		err = kmt_pages_new(opts->user_pages, &b->pages);
 	err = err ? err : kmt_bpf_load(b);
+	b->opts.btf = NULL;	/* it was lent */
 	if (err) {
 		bpf_close(&b->src);
 		return err;

@@ -201,19 +201,6 @@ static int choose_others(struct kmt_bpf *b, const struct btf *btf)
 	return 0;
 }
 
-/* Without the kfunc the programs look at the object's page: bpf/page_cache.bpf.h. */
-static void set_memory_bases(struct kmt_bpf *b)
-{
-	struct kmemtrace_bpf__rodata *r = b->load->skel->rodata;
-	struct kmt_symbol linear, pages;
-
-	if (!kmt_symbols_by_name(b->opts.symbols, KMT_SYMBOL_LINEAR, NULL, &linear) ||
-	    !kmt_symbols_by_name(b->opts.symbols, KMT_SYMBOL_VMEMMAP, NULL, &pages))
-		return;
-	r->kmt_at_linear = linear.start;
-	r->kmt_at_vmemmap = pages.start;
-}
-
 /* Choose one program for each event of this kernel. */
 static int choose_slab(struct kmt_bpf *b, const struct btf *btf)
 {
@@ -227,8 +214,7 @@ static int choose_slab(struct kmt_bpf *b, const struct btf *btf)
 	bool has[KMT_PROG_MAX] = { 0 };
 	const char *fast = set_args(btf, r, has) ? fast_mode(r->kmt_flags) : NULL;
 
-	if (!ask)
-		set_memory_bases(b);
+	b->load->asks_pages = !ask;
 	for (int i = 0; i <= KMT_PROG_CACHE_FREE; i++) {
 		char name[64];
 		int err;
@@ -411,6 +397,19 @@ static void set_gfp(struct kmt_bpf *b)
 
 /* ---- after the load: who we are, filters, rings, mappings ---- */
 
+/* Without the kfunc the programs look at the object's page: bpf/page_cache.bpf.h. */
+static void set_memory_bases(struct kmt_bpf *b)
+{
+	struct kmemtrace_bpf__bss *s = b->load->skel->bss;
+	struct kmt_symbol linear, pages;
+
+	if (!b->load->asks_pages || !kmt_symbols_by_name(b->opts.symbols, KMT_SYMBOL_LINEAR, NULL, &linear) ||
+	    !kmt_symbols_by_name(b->opts.symbols, KMT_SYMBOL_VMEMMAP, NULL, &pages))
+		return;
+	s->kmt_at_linear = linear.start;
+	s->kmt_at_vmemmap = pages.start;
+}
+
 /* The idle task's number is 0, so "nobody" must be another one. */
 static int learn_own(struct kmt_bpf *b)
 {
@@ -418,6 +417,7 @@ static int learn_own(struct kmt_bpf *b)
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
 
 	s->bss->kmt_own_tgid = UINT32_MAX;
+	set_memory_bases(b);
 	if (bpf_prog_test_run_opts(bpf_program__fd(s->progs.kmt_whoami), &opts) ||
 	    s->bss->kmt_own_tgid == UINT32_MAX)
 		s->bss->kmt_own_tgid = getpid();
@@ -649,7 +649,6 @@ int kmt_bpf_load(struct kmt_bpf *b)
 	if (err)
 		return err;
 	btf = btf ? btf : own;
-	b->opts.btf = NULL;	/* lent until here */
 	err = load_chosen(b, btf);
 	if (err && kmt_bpf_functions_any(&b->load->functions) && !b->opts.must_bulk)
 		err = load_without_functions(b, btf);

@@ -24,6 +24,7 @@ struct kmt_bpf_load {
 	void *tables;
 	size_t tables_len;
 	int cgroup_fd;
+	bool asks_pages;	/* of what cache an object is */
 	bool needs_guard;	/* the kernel lets a program interrupt itself */
 };
 

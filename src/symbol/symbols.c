@@ -5,6 +5,9 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +18,7 @@
 #define MAX_FILE	(512u << 20)	/* offsets are 32 bit; a real file has 20 MiB */
 #define LAST_SIZE	(64u << 10)	/* most that the last function before a gap can be long */
 #define NONE		UINT32_MAX
+#define KALLSYMS	"/proc/kallsyms"
 
 struct sym {
 	uint64_t start;
@@ -26,6 +30,15 @@ struct sym {
 	uint16_t no_start;	/* 'start' is just before what is known of it */
 };
 
+/* A table that is still being read. */
+struct later {
+	pthread_t thread;
+	struct kmt_symbols *table;
+	bool is_running;	/* only its owner looks: from the start to the join */
+	int err;
+	char text[256];		/* why: each thread has an error slot of its own */
+};
+
 struct kmt_symbols {
 	char *text;		/* the file, its names NUL-terminated in place */
 	size_t text_len, text_cap;	/* text_cap: of tables that grow */
@@ -33,12 +46,24 @@ struct kmt_symbols {
 	size_t n, cap;
 	uint32_t *buckets;	/* by name */
 	uint32_t n_buckets;	/* power of two */
+	struct later *later;	/* NULL: it was there at once */
 };
+
+/* Until the table is there. */
+static void ready(const struct kmt_symbols *s)
+{
+	if (!s || !s->later || !s->later->is_running)
+		return;
+	pthread_join(s->later->thread, NULL);
+	s->later->is_running = false;
+}
 
 void kmt_symbols_free(struct kmt_symbols *s)
 {
 	if (!s)
 		return;
+	ready(s);
+	free(s->later);
 	free(s->text);
 	free(s->v);
 	free(s->buckets);
@@ -307,7 +332,7 @@ int kmt_symbols_load(const char *path, struct kmt_symbols **ret)
 	if (!s)
 		return kmt_err(-ENOMEM, "out of memory for kernel symbols");
 	if (!path)
-		path = "/proc/kallsyms";
+		path = KALLSYMS;
 	err = read_file(path, s);
 	if (!err)
 		err = finish(s, path);
@@ -315,6 +340,59 @@ int kmt_symbols_load(const char *path, struct kmt_symbols **ret)
 		return err;
 	*ret = take_ptr(s);
 	return 0;
+}
+
+/* ---- read by a thread ---- */
+
+static void *read_later(void *arg)
+{
+	struct later *l = arg;
+	struct kmt_symbols *s = l->table;
+
+	l->err = read_file(KALLSYMS, s);
+	if (!l->err)
+		l->err = finish(s, KALLSYMS);
+	if (!l->err)
+		return NULL;
+	snprintf(l->text, sizeof(l->text), "%s", kmt_err_text());
+	s->n = s->n_buckets = 0;
+	return NULL;
+}
+
+/* Signals are for the one who waits for events. */
+static int start_thread(struct later *l)
+{
+	sigset_t all, before;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = pthread_create(&l->thread, NULL, read_later, l);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return err;
+}
+
+int kmt_symbols_load_later(struct kmt_symbols **ret)
+{
+	_cleanup_(cleanup_symbols) struct kmt_symbols *s = calloc(1, sizeof(*s));
+
+	if (s)
+		s->later = calloc(1, sizeof(*s->later));
+	if (!s || !s->later)
+		return kmt_err(-ENOMEM, "out of memory for kernel symbols");
+	s->later->table = s;
+	if (start_thread(s->later))
+		read_later(s->later);
+	else
+		s->later->is_running = true;
+	*ret = take_ptr(s);
+	return 0;
+}
+
+int kmt_symbols_wait(const struct kmt_symbols *s)
+{
+	ready(s);
+	return s && s->later && s->later->err ? kmt_err(s->later->err, "%s", s->later->text) : 0;
 }
 
 int kmt_symbols_take(char *text, size_t len, const char *what, struct kmt_symbols **ret)
@@ -392,8 +470,10 @@ static int add_text(struct kmt_symbols *s, const char *name, uint32_t *ret)
 /* The first that starts behind addr. */
 static size_t behind(const struct kmt_symbols *s, uint64_t addr)
 {
-	size_t lo = 0, hi = s ? s->n : 0;
+	size_t lo = 0, hi;
 
+	ready(s);
+	hi = s ? s->n : 0;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
@@ -473,9 +553,12 @@ static void drop(struct kmt_symbols *s, uint64_t start, uint64_t end)
 int kmt_symbols_replace(struct kmt_symbols *s, const struct kmt_symbols *by, uint64_t start,
 			uint64_t end)
 {
-	bool has_index = s->n_buckets;
+	bool has_index;
 	int err = 0;
 
+	ready(s);
+	ready(by);
+	has_index = s->n_buckets;
 	drop(s, start, end);
 	for (size_t i = first_at(by, start); !err && i < by->n && by->v[i].start < end; i++) {
 		const struct sym *from = &by->v[i];
@@ -519,6 +602,7 @@ bool kmt_symbols_by_name(const struct kmt_symbols *s, const char *name, const ch
 {
 	const struct sym *best = NULL;
 
+	ready(s);
 	if (!s || !s->n_buckets)
 		return false;
 	for (uint32_t i = s->buckets[hash(name) & (s->n_buckets - 1)]; i != NONE;
@@ -541,6 +625,7 @@ bool kmt_symbols_by_name(const struct kmt_symbols *s, const char *name, const ch
 int kmt_symbols_match(const struct kmt_symbols *s, const char *glob,
 		      int (*cb)(void *ctx, const struct kmt_symbol *sym), void *ctx)
 {
+	ready(s);
 	for (size_t i = 0; s && i < s->n; i++) {
 		struct kmt_symbol sym;
 		int err;
@@ -560,6 +645,7 @@ bool kmt_symbols_module_range(const struct kmt_symbols *s, const char *module,
 {
 	uint64_t start = UINT64_MAX, end = 0;
 
+	ready(s);
 	for (size_t i = 0; s && i < s->n; i++) {
 		const struct sym *sym = &s->v[i];
 
@@ -591,8 +677,10 @@ int kmt_symbols_subset(const struct kmt_symbols *s, const uint64_t *addrs, size_
 		       struct kmt_symbols **ret)
 {
 	_cleanup_(kmt_buf_done) struct kmt_buf text = { 0 };
-	_cleanup_free_ bool *taken = calloc(s ? s->n + 1 : 1, sizeof(*taken));
+	_cleanup_free_ bool *taken = NULL;
 
+	ready(s);
+	taken = calloc(s ? s->n + 1 : 1, sizeof(*taken));
 	if (!taken)
 		return kmt_err(-ENOMEM, "out of memory for kernel symbols");
 	for (size_t i = 0; i < n; i++) {

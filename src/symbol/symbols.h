@@ -15,6 +15,14 @@ struct kmt_symbols;
  * when every address is zero (kptr_restrict, no privilege).
  */
 int kmt_symbols_load(const char *path, struct kmt_symbols **ret);
+/*
+ * The running kernel's, read by a thread meanwhile: takes as long as the rest of the
+ * start. Whoever looks something up waits for it; -EACCES and the like are told by
+ * kmt_symbols_wait(), and the table is empty then. One thread may use it until then.
+ */
+int kmt_symbols_load_later(struct kmt_symbols **ret);
+/* 0, or why there are none, with text; as often as one likes. NULL allowed. */
+int kmt_symbols_wait(const struct kmt_symbols *s);
 /* The same from a text in memory, which is copied; 'what' names it in errors. */
 int kmt_symbols_parse(const char *text, size_t len, const char *what, struct kmt_symbols **ret);
 /* The same of malloc()ed memory with a NUL behind it, which is taken over also on error. */

@@ -297,6 +297,43 @@ static void replace(void **state)
 	kmt_symbols_free(s);
 }
 
+static int same_later(void *ctx, const struct kmt_symbol *sym)
+{
+	struct kmt_symbol found;
+
+	assert_true(kmt_symbols_find(ctx, sym->start, &found));
+	assert_int_equal(found.start, sym->start);
+	return 0;
+}
+
+/* What a thread reads is what is read at once; or both say why not. */
+static void later(void **state)
+{
+	struct kmt_symbols *now, *later;
+	char why[256];
+	int err = kmt_symbols_load(NULL, &now);
+
+	assert_int_equal(kmt_symbols_wait(NULL), 0);
+	snprintf(why, sizeof(why), "%s", err ? kmt_err_text() : "");
+	assert_int_equal(kmt_symbols_load_later(&later), 0);
+	if (err) {
+		struct kmt_symbol sym;
+
+		assert_false(kmt_symbols_find(later, 1, &sym));
+		assert_int_equal(kmt_symbols_wait(later), err);
+		assert_string_equal(kmt_err_text(), why);
+	} else {
+		/* a look-up waits by itself */
+		assert_int_equal(kmt_symbols_match(now, "kmem_cache_*", same_later, later), 0);
+		assert_int_equal(kmt_symbols_wait(later), 0);
+		kmt_symbols_free(now);
+	}
+	kmt_symbols_free(later);
+	/* nobody waits for it */
+	assert_int_equal(kmt_symbols_load_later(&later), 0);
+	kmt_symbols_free(later);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -309,6 +346,7 @@ int main(void)
 		cmocka_unit_test(from_memory),
 		cmocka_unit_test(subset),
 		cmocka_unit_test(replace),
+		cmocka_unit_test(later),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
