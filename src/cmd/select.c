@@ -348,17 +348,29 @@ static int open_named(struct kmt_select *s, struct kmt_source_opts *opts)
 	return err ? open_error(err) : 0;
 }
 
+/* Whichever source it will be: without names these filters let nothing pass. */
+static int start_symbols(struct kmt_select *s)
+{
+	/* a second CPU reads them while this one does the rest */
+	if (names_come_first(s))
+		kmt_select_read_symbols(s);
+	else if (!s->symbols && kmt_symbols_load_later(&s->symbols))
+		snprintf(s->no_symbols, sizeof(s->no_symbols), "%s", kmt_err_text());
+	if (s->symbols || !(s->filter.site.n || s->filter.module.n))
+		return 0;
+	return kmt_cmd_fail(KMT_EXIT_USAGE, "a site or module filter needs the kernel's symbols, "
+			    "and %s", s->no_symbols);
+}
+
 /* The kernel's types are loaded once, for all that asks them while the source opens. */
 static int open_this_machine(struct kmt_select *s, struct kmt_source_opts *opts)
 {
 	struct btf *btf = NULL;
 	int status;
 
-	/* a second CPU reads them while this one does the rest */
-	if (names_come_first(s))
-		kmt_select_read_symbols(s);
-	else if (!s->symbols && kmt_symbols_load_later(&s->symbols))
-		snprintf(s->no_symbols, sizeof(s->no_symbols), "%s", kmt_err_text());
+	status = start_symbols(s);
+	if (status)
+		return status;
 	opts->symbols = s->symbols;
 	kmt_kernel_btf_load(&btf);
 	if (!s->gfp_names)
