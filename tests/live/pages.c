@@ -88,6 +88,7 @@ static void use(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	struct rlimit files = { 65536, 65536 };
+	struct rlimit memory = { RLIM_INFINITY, RLIM_INFINITY };
 	const char *fifo = NULL;
 	int ready, opt, status = 0;
 	eventfd_t v = 0;
@@ -101,6 +102,7 @@ int main(int argc, char **argv)
 	if (optind >= argc)
 		return 2;
 	setrlimit(RLIMIT_NOFILE, &files);
+	setrlimit(RLIMIT_MEMLOCK, &memory);	/* BPF maps count for it before Linux 5.11 */
 	ready = eventfd(0, 0);	/* a pipe would take a page */
 	if (ready < 0)
 		die("eventfd");
