@@ -401,6 +401,7 @@ static const struct both quality_fields[] = {
 	BOTH(lost_unknown, "losses of unknown size"),
 	BOTH(recursion_misses, "skipped by the kernel"),
 	BOTH(frees_before_start, "frees of older objects"),
+	BOTH(given_up_before_start, "older objects given up to RCU"),
 	BOTH(untraced_frees, "untraced frees"), BOTH(failed_allocations, "failed allocations"),
 	BOTH(filtered, "filtered out"), BOTH(sample_bytes, "bytes between samples"),
 };
@@ -430,6 +431,7 @@ static int add_sums(struct kmt_fields *to, const struct kmt_fields *a, const str
 		{ "recursion_misses", "skipped by the kernel in both" },
 		{ "frees_before_start", "frees of older objects in both" },
 		{ "untraced_frees", "untraced frees in both" },
+		{ "given_up_before_start", "older objects given up to RCU in both" },
 	};
 	int err = 0;
 

@@ -183,6 +183,8 @@ static int fill_quality(const struct kmt_quality *q, struct kmt_fields *f)
 		      COUNT, true, q->misses_untold) ||
 	    add(f, "frees_before_start", "frees of older objects", COUNT, true,
 		q->frees_before_start) ||
+	    add_quiet(f, "given_up_before_start", "older objects given up to RCU", COUNT, true,
+		      q->given_up_before_start) ||
 	    add(f, "untraced_frees", "untraced frees", COUNT, true, q->untraced_frees) ||
 	    add(f, "failed_allocations", "failed allocations", COUNT, true,
 		q->failed_allocations) ||

@@ -23,6 +23,7 @@ struct kmt_quality {
 	uint64_t recursion_misses;	/* program runs the kernel skipped */
 	uint64_t misses_untold;		/* programs whose skipped runs this kernel does not count */
 	uint64_t frees_before_start;	/* frees of objects that were not tracked */
+	uint64_t given_up_before_start;	/* given up to RCU, and not tracked or given up before */
 	uint64_t untraced_frees;	/* allocations at a live address */
 	uint64_t failed_allocations;
 	uint64_t null_frees;		/* kfree(NULL), kfree(ZERO_SIZE_PTR) */

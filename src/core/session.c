@@ -401,7 +401,7 @@ static int on_unknown(struct kmt_session *s, const struct kmt_event *ev, struct 
 	struct kmt_older *older;
 	int err;
 
-	s->frees_before_start++;
+	*(ev->op == KMT_OP_GIVE_UP ? &s->given_up_before_start : &s->frees_before_start) += 1;
 	if (o)	/* what happened in between was not seen; the wait begins anew */
 		o->birth_ns = ev->has_time ? ev->ts_ns : 0;
 	if (o || ev->type > KMT_TYPE_CACHE || ev->op != KMT_OP_FREE)

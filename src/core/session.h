@@ -33,11 +33,12 @@ void kmt_session_free(struct kmt_session *s);
  * The sink that feeds it; valid as long as the session. Every event is exactly
  * one of: allocation, free of a tracked object (giving it up to RCU is one),
  * free of an unknown one (frees_before_start, also of what the object table had
- * no room for, and a giving up of what was given up already), failed
- * allocation (address 0), null (NULL or ZERO_SIZE_PTR, freed or handed out),
- * the late free of what was given up, or lost because the site table is full. (A free whose freeing site finds no
- * row is a free all the same, and counted among the lost sites besides.) Rows
- * fed by events and rows fed by snapshots are kept apart.
+ * no room for), giving up of such a one or of what was given up already
+ * (given_up_before_start), failed allocation (address 0), null (NULL or
+ * ZERO_SIZE_PTR, freed or handed out), the late free of what was given up, or lost
+ * because the site table is full. (A free whose freeing site finds no row is a
+ * free all the same, and counted among the lost sites besides.) Rows fed by events
+ * and rows fed by snapshots are kept apart.
  */
 struct kmt_sink kmt_session_sink(struct kmt_session *s);
 

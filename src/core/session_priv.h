@@ -54,7 +54,7 @@ struct kmt_session {
 	uint64_t peak;
 
 	/* found by the session itself */
-	uint64_t events, frees_before_start, untraced_frees, failures, nulls;
+	uint64_t events, frees_before_start, given_up_before_start, untraced_frees, failures, nulls;
 	uint64_t no_site, no_object;
 	uint64_t told[KMT_LOSS_MAX];	/* through the sink */
 	bool	 told_unknown;

@@ -104,6 +104,7 @@ void kmt_session_quality(const struct kmt_session *s, struct kmt_quality *ret)
 	/* these the source may have counted too, as the same events */
 	q.events = larger(q.events, s->events);
 	q.frees_before_start = larger(q.frees_before_start, s->frees_before_start);
+	q.given_up_before_start = larger(q.given_up_before_start, s->given_up_before_start);
 	q.untraced_frees = larger(q.untraced_frees, s->untraced_frees);
 	q.failed_allocations = larger(q.failed_allocations, s->failures);
 	q.null_frees = larger(q.null_frees, s->nulls);

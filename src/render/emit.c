@@ -16,6 +16,7 @@ const char *const kmt_emit_loss_keys[KMT_EMIT_LOSSES] = {
 	PREFIX "recursion_misses",
 	PREFIX "frees_before_start",
 	PREFIX "untraced_frees",
+	PREFIX "given_up_before_start",
 };
 
 int kmt_emit(struct kmt_buf *b, FILE *out)

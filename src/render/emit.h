@@ -36,7 +36,7 @@ void kmt_emit_number(struct kmt_buf *b, enum kmt_unit unit, const struct kmt_cel
  * Losses that every row of CSV and NDJSON carries, so that no line can be read
  * without them: "quality_lost_total" and so on, 0 if the report has no such field.
  */
-#define KMT_EMIT_LOSSES 4
+#define KMT_EMIT_LOSSES 5
 extern const char *const kmt_emit_loss_keys[KMT_EMIT_LOSSES];
 int64_t kmt_emit_loss(const struct kmt_report *r, size_t i);
 /* A field that says that something is missing and is not zero. */

@@ -485,6 +485,7 @@ void kmt_bpf_quality(const struct kmt_bpf *b, struct kmt_quality *q)
 	/* of the programs, where the kernel does not prevent it */
 	q->recursion_misses = kmt_bpf_count(b, KMT_CNT_RECURSION);
 	q->frees_before_start = kmt_bpf_count(b, KMT_CNT_FREES_UNKNOWN);
+	q->given_up_before_start = kmt_bpf_count(b, KMT_CNT_RCU_UNKNOWN);
 	q->untraced_frees = kmt_bpf_count(b, KMT_CNT_UNTRACED_FREES);
 	q->failed_allocations = kmt_bpf_count(b, KMT_CNT_FAILED_ALLOCS);
 	q->null_frees = kmt_bpf_count(b, KMT_CNT_NULL_FREES);

@@ -451,7 +451,8 @@ void kmt_recording_quality(const struct kmt_recording *r, bool is_part, struct k
 	if (!is_part && !kmt_reader_is_ring(r->reader))
 		return;
 	/* of the whole run: the reader's own counts are those of the part */
-	q->frees_before_start = q->untraced_frees = q->failed_allocations = q->null_frees = 0;
+	q->frees_before_start = q->given_up_before_start = 0;
+	q->untraced_frees = q->failed_allocations = q->null_frees = 0;
 	if (kmt_reader_is_ring(r->reader))
 		q->window_ns = 0;
 }

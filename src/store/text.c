@@ -52,7 +52,7 @@ static const struct {
 } numbers[] = {
 #define ROW(field) { #field, offsetof(struct kmt_quality, field) }
 	ROW(window_ns), ROW(events), ROW(recursion_misses), ROW(misses_untold),
-	ROW(frees_before_start),
+	ROW(frees_before_start), ROW(given_up_before_start),
 	ROW(untraced_frees), ROW(failed_allocations), ROW(null_frees), ROW(filtered), ROW(own),
 	ROW(sample_bytes), ROW(table_bytes), ROW(objects_capacity), ROW(clock_resolution_ns),
 #undef ROW

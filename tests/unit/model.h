@@ -31,7 +31,8 @@ struct model {
 	int n_free_sites;
 	struct model_object object[MODEL_OBJECTS];
 	int n_objects;
-	uint64_t events, allocs, frees, failures, nulls, unknown, untraced, no_site, no_object;
+	uint64_t events, allocs, frees, failures, nulls, unknown, unknown_given, untraced;
+	uint64_t no_site, no_object;
 	uint64_t peak, now, first;
 	uint64_t given_up, waits_freed, waits_reused, given_up_twice, over;
 	uint64_t steps_back, mismatched, replaced_by_nothing;	/* coverage of the streams */
@@ -196,13 +197,13 @@ static void model_free(struct model *m, const struct kmt_event *ev)
 	}
 	model_free_site(m, ev);
 	if (i >= 0 && m->object[i].awaiting) {
-		m->unknown++;
+		m->unknown_given++;
 		m->given_up_twice++;
 		m->object[i].birth = ev->has_time ? ev->ts_ns : 0;
 		return;
 	}
 	if (i < 0) {
-		m->unknown++;
+		*(gives_up ? &m->unknown_given : &m->unknown) += 1;
 		return;
 	}
 	m->frees++;

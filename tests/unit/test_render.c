@@ -275,16 +275,16 @@ static void test_csv(void **state)
 	assert_renders("csv", r,
 		"type,allocs,live_bytes,waste,age_ns,aliases,balance.verdict,addr,site,stack,"
 		"quality_lost_total,quality_recursion_misses,quality_frees_before_start,"
-		"quality_untraced_frees\r\n"
+		"quality_untraced_frees,quality_given_up_before_start\r\n"
 		"K,1000,2048000,48.83,2000000000,one;two,balanced,0xffff88007c088780,load_msg+0x2f,"
-		"do_msgsnd+0x10;ksys_msgsnd+0x62,7,0,0,5\r\n"
-		",,,,,,,,,,7,0,0,5\r\n");
+		"do_msgsnd+0x10;ksys_msgsnd+0x62,7,0,0,5,0\r\n"
+		",,,,,,,,,,7,0,0,5,0\r\n");
 	kmt_report_choose(r, "site,waste");
 	text = render_with("csv", r, (struct kmt_render_opts){ .first = false });
-	assert_string_equal(text, "load_msg+0x2f,48.83,7,0,0,5\r\n,,7,0,0,5\r\n");
+	assert_string_equal(text, "load_msg+0x2f,48.83,7,0,0,5,0\r\n,,7,0,0,5,0\r\n");
 	free(text);
 	text = render_with("csv", r, (struct kmt_render_opts){ .first = true, .no_header = true });
-	assert_string_equal(text, "load_msg+0x2f,48.83,7,0,0,5\r\n,,7,0,0,5\r\n");
+	assert_string_equal(text, "load_msg+0x2f,48.83,7,0,0,5,0\r\n,,7,0,0,5,0\r\n");
 	free(text);
 	kmt_report_free(r);
 }
@@ -295,7 +295,8 @@ static void test_csv_empty(void **state)
 
 	kmt_report_choose(r, "site");
 	assert_renders("csv", r, "site,quality_lost_total,quality_recursion_misses,"
-				 "quality_frees_before_start,quality_untraced_frees\r\n");
+				 "quality_frees_before_start,quality_untraced_frees,"
+				 "quality_given_up_before_start\r\n");
 	kmt_report_free(r);
 }
 
@@ -330,7 +331,7 @@ static void test_csv_hostile(void **state)
 		"\" \",-9223372036854775808,9223372036854775807,,-5,"
 		"\"x\\x3by;\"\"z\"\";\\xfe\",,,"
 		"\"a\"\"b,c;d\\x0d\\x0ae\\x1b[2J\\x5c \\xff\\xc3(\","
-		"\"a\"\"b,c\\x3bd\\x0d\\x0ae\\x1b[2J\\x5c \\xff\\xc3(\",0,0,0,0\r\n");
+		"\"a\"\"b,c\\x3bd\\x0d\\x0ae\\x1b[2J\\x5c \\xff\\xc3(\",0,0,0,0,0\r\n");
 	free(text);
 	kmt_report_free(r);
 }
@@ -567,11 +568,11 @@ static void test_loss_total(void **state)
 	kmt_fields_int(&r->quality, "lost_ring", "R", KMT_UNIT_COUNT, 3);
 	kmt_fields_int(&r->quality, "lost_sites", "S", KMT_UNIT_COUNT, 4);
 	text = render_with("csv", r, (struct kmt_render_opts){ 0 });
-	assert_string_equal(text, "s,7,0,0,0\r\n");
+	assert_string_equal(text, "s,7,0,0,0,0\r\n");
 	free(text);
 	kmt_fields_int(&r->quality, "lost_total", "T", KMT_UNIT_COUNT, 9);
 	text = render_with("csv", r, (struct kmt_render_opts){ 0 });
-	assert_string_equal(text, "s,9,0,0,0\r\n");
+	assert_string_equal(text, "s,9,0,0,0,0\r\n");
 	free(text);
 	kmt_report_free(r);
 }

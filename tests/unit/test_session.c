@@ -355,6 +355,7 @@ static void compare(struct kmt_session *s, struct model *m)
 	kmt_session_quality(s, &q);
 	assert_true(q.events == m->events);
 	assert_true(q.frees_before_start == m->unknown && q.null_frees == m->nulls);
+	assert_true(q.given_up_before_start == m->unknown_given);
 	assert_true(q.untraced_frees == m->untraced && q.failed_allocations == m->failures);
 	assert_true(q.lost[KMT_LOSS_OBJECTS] == m->no_object);
 	assert_true(q.lost[KMT_LOSS_SITES] == m->no_site);
@@ -465,7 +466,8 @@ static void run_stream(struct stream st, struct kmt_session_opts opts, int steps
 	compare_watcher(s, m);
 	/* nothing gets lost on the way, unless a table of rows is full */
 	kmt_session_quality(s, &q);
-	sum = m->allocs + m->frees + m->waits_freed + q.frees_before_start + q.failed_allocations + q.null_frees;
+	sum = m->allocs + m->frees + m->waits_freed + q.frees_before_start +
+	      q.given_up_before_start + q.failed_allocations + q.null_frees;
 	if (!q.lost[KMT_LOSS_SITES])
 		assert_true(q.events == sum);
 	/* and the stream was worth it */

@@ -187,7 +187,8 @@ static const char facts_lines[] =
 static const char quality_lines[] =
 	"quality source bpf\nquality mode streamed\nquality window_ns 1\nquality events 2\n"
 	"quality recursion_misses 3\nquality misses_untold 14\n"
-	"quality frees_before_start 4\nquality untraced_frees 5\n"
+	"quality frees_before_start 4\n"
+	"quality given_up_before_start 15\nquality untraced_frees 5\n"
 	"quality failed_allocations 6\nquality null_frees 7\nquality filtered 8\nquality own 9\n"
 	"quality sample_bytes 10\nquality table_bytes 11\nquality objects_capacity 12\n"
 	"quality clock_resolution_ns 13\nquality lost_ring 20\nquality lost_sites 21\n"
@@ -200,7 +201,7 @@ static void make(struct recording *r, struct kmt_buf *want)
 	struct kmt_quality q = {
 		.source = "bpf", .mode = "streamed", .window_ns = 1, .events = 2,
 		.lost = { 20, 21, 22, 23, 24, 25 }, .lost_unknown = true, .recursion_misses = 3,
-		.misses_untold = 14,
+		.misses_untold = 14, .given_up_before_start = 15,
 		.frees_before_start = 4, .untraced_frees = 5, .failed_allocations = 6,
 		.null_frees = 7, .filtered = 8, .own = 9, .sample_bytes = 10, .table_bytes = 11,
 		.objects_capacity = 12, .clock_resolution_ns = 13,
