@@ -194,6 +194,11 @@ static void give_up(const struct kmt_probe *p, struct finding *f)
 	silent(p, f, KMT_FUNC_GIVE_UP);
 }
 
+static void cache_end(const struct kmt_probe *p, struct finding *f)
+{
+	silent(p, f, KMT_FUNC_CACHE_END);
+}
+
 static void kfunc(const struct kmt_probe *p, struct finding *f)
 {
 	if (p->btf) {
@@ -281,6 +286,8 @@ static const struct check {
 	{ "bulk free", bulk_free, "objects freed in bulk stay live until their address is reused",
 	  "see function attach" },
 	{ "kfree_rcu", give_up, "what kfree_rcu() was given counts as live until its grace period",
+	  "see function attach" },
+	{ "cache destruction", cache_end, "what is in a cache that is destroyed stays live",
 	  "see function attach" },
 	{ "cache of a kmalloc", kfunc, "caches of kmalloc are inferred from size and flags",
 	  "Linux 6.13 or newer" },

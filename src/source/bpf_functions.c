@@ -18,6 +18,7 @@ static const char *const programs[KMT_FUNCTIONS][3] = {
 	[KMT_FUNC_ALLOC_BULK] = { NULL, "kmt_bulk_alloc_kprobe", "kmt_bulk_alloc_fexit" },
 	[KMT_FUNC_FREE_BULK] = { NULL, "kmt_bulk_free_kprobe", "kmt_bulk_free_fentry" },
 	[KMT_FUNC_GIVE_UP] = { NULL, "kmt_give_up_kprobe", "kmt_give_up_fentry" },
+	[KMT_FUNC_CACHE_END] = { NULL, "kmt_cache_destroy_kprobe", "kmt_cache_destroy_fentry" },
 };
 
 static int find(struct bpf_object *obj, const char *name, struct bpf_program **ret)
@@ -43,21 +44,23 @@ static int choose(struct kmt_bpf_functions *f, struct bpf_object *obj, enum kmt_
 }
 
 int kmt_bpf_functions_choose(struct kmt_bpf_functions *f, struct bpf_object *obj,
-			     const struct kmt_function found[KMT_FUNCTIONS],
+			     const struct kmt_function found[KMT_FUNCTIONS], unsigned wanted,
 			     const struct kmt_source_opts *o, bool may_kprobe)
 {
 	bool needs_kprobe = false;
 
-	*f = (struct kmt_bpf_functions){ .chosen = true };
+	*f = (struct kmt_bpf_functions){ .wanted = wanted };
 	memcpy(f->f, found, sizeof(f->f));
 	for (int i = 0; i < KMT_FUNCTIONS; i++) {
 		int err;
 
+		if (!(wanted & 1u << i))
+			f->f[i].how = KMT_ATTACH_NONE;
 		if (f->f[i].how && (o->tracers & KMT_TRACERS_KPROBE))
 			f->f[i].how = KMT_ATTACH_KPROBE;
 		if (f->f[i].how == KMT_ATTACH_KPROBE && !may_kprobe) {
 			f->f[i].how = KMT_ATTACH_NONE;
-			needs_kprobe = true;
+			needs_kprobe |= KMT_FUNCTIONS_BULK & 1u << i;
 		}
 		err = f->f[i].how ? choose(f, obj, i) : 0;
 		if (err)
@@ -66,7 +69,7 @@ int kmt_bpf_functions_choose(struct kmt_bpf_functions *f, struct bpf_object *obj
 	if (o->must_bulk && needs_kprobe)
 		return kmt_err(-EOPNOTSUPP, "tracer 'bulk' needs kprobes here, and this kernel "
 			       "keeps none without a process (before Linux 5.15)");
-	if (o->must_bulk && !kmt_bpf_functions_any(f))
+	if (o->must_bulk && !kmt_bpf_functions_bulk(f))
 		return kmt_err(-EOPNOTSUPP, "tracer 'bulk' needs functions to attach to: %s (see "
 			       "'kmemtrace doctor')", strerror(-found[KMT_FUNC_FREE_BULK].err));
 	return 0;
@@ -78,6 +81,12 @@ bool kmt_bpf_functions_any(const struct kmt_bpf_functions *f)
 		if (f->prog[i])
 			return true;
 	return false;
+}
+
+bool kmt_bpf_functions_bulk(const struct kmt_bpf_functions *f)
+{
+	return f->prog[KMT_FUNC_ALLOC_BULK] || f->prog[KMT_FUNC_FREE_BULK] ||
+	       f->prog[KMT_FUNC_GIVE_UP];
 }
 
 static int keep(struct kmt_bpf_functions *f, struct bpf_link *link, bool is_kprobe)
@@ -193,16 +202,18 @@ void kmt_bpf_functions_detach(struct kmt_bpf_functions *f)
 
 void kmt_bpf_functions_tell(const struct kmt_bpf_functions *f, char text[KMT_FUNCTIONS_TEXT])
 {
-	static const char *const names[] = { "alloc_bulk", "free_bulk", "kvfree_call_rcu" };
+	static const char *const names[] = {
+		"alloc_bulk", "free_bulk", "kvfree_call_rcu", "cache_destroy",
+	};
 	_cleanup_(kmt_buf_done) struct kmt_buf buf = { 0 };
 
-	if (!f->chosen)
+	if (!(f->wanted & KMT_FUNCTIONS_BULK))
 		return;
 	for (int how = KMT_ATTACH_FENTRY; how >= KMT_ATTACH_NONE; how--) {
 		int n = 0;
 
 		for (int i = 0; i < KMT_FUNCTIONS; i++) {
-			if ((int)f->f[i].how != how)
+			if ((int)f->f[i].how != how || !(f->wanted & 1u << i))
 				continue;
 			if (!n++)
 				kmt_buf_printf(&buf, "%s%s:", buf.len ? "; " : "",

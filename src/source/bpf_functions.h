@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The programs of tracer bulk: chosen, attached and told of; bpf_load.c loads them. */
+/* Programs on functions, tracer bulk's above all: chosen, attached, told of; bpf_load.c loads them. */
 #ifndef KMT_SOURCE_BPF_FUNCTIONS_H
 #define KMT_SOURCE_BPF_FUNCTIONS_H
 
@@ -19,19 +19,25 @@ struct kmt_bpf_functions {
 	int n_links;
 	int calls_fd;			/* with 'entry': the map of what has not returned */
 	uint64_t missed, untold;	/* of what is detached: see kmt_bpf_functions_missed() */
-	bool chosen;
+	unsigned wanted;		/* bits of enum kmt_function_id; none: nothing is told */
 };
 
 #define KMT_FUNCTIONS_TEXT 80		/* kmt_quality.functions */
 
+/* What tracer bulk wants. */
+#define KMT_FUNCTIONS_BULK	((1u << KMT_FUNC_ALLOC_BULK) | (1u << KMT_FUNC_FREE_BULK) | \
+				 (1u << KMT_FUNC_GIVE_UP))
+
 /*
- * One program for each function that can be attached to, without kprobes unless
- * 'may_kprobe'. -EOPNOTSUPP: none, and it must be.
+ * One program for each function that is wanted and can be attached to, without
+ * kprobes unless 'may_kprobe'. -EOPNOTSUPP: none of tracer bulk, and it must be had.
  */
 int kmt_bpf_functions_choose(struct kmt_bpf_functions *f, struct bpf_object *obj,
-			     const struct kmt_function found[KMT_FUNCTIONS],
+			     const struct kmt_function found[KMT_FUNCTIONS], unsigned wanted,
 			     const struct kmt_source_opts *o, bool may_kprobe);
+/* Is there a program; is there one of tracer bulk? */
 bool kmt_bpf_functions_any(const struct kmt_bpf_functions *f);
+bool kmt_bpf_functions_bulk(const struct kmt_bpf_functions *f);
 /* A function that is refused is no error unless it must be attached to. */
 int kmt_bpf_functions_attach(struct kmt_bpf_functions *f, enum kmt_function_id i, bool must);
 /* The last that was attached goes first. */

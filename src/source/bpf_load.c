@@ -250,10 +250,13 @@ static int choose_module(struct kmt_bpf *b, const struct btf *btf)
 static int choose_functions(struct kmt_bpf *b, const struct btf *btf)
 {
 	struct kmemtrace_bpf__rodata *r = b->load->skel->rodata;
-	struct kmt_bpf_functions *f = &b->load->functions;
 	struct kmt_function found[KMT_FUNCTIONS];
+	unsigned wanted = b->opts.tracers & KMT_TRACER_BIT(bulk) ? KMT_FUNCTIONS_BULK : 0;
 
-	if (!(b->opts.tracers & KMT_TRACER_BIT(bulk)))
+	/* a cache that is destroyed takes what is in it along */
+	if (b->plan.track && !b->plan.emit)
+		wanted |= 1u << KMT_FUNC_CACHE_END;
+	if (!wanted || b->no_functions)
 		return 0;
 	kmt_functions_look(btf, false, found);
 	r->kmt_bulk_bool = found[KMT_FUNC_ALLOC_BULK].is_other_form;
@@ -262,25 +265,16 @@ static int choose_functions(struct kmt_bpf *b, const struct btf *btf)
 	if (!(r->kmt_flags & (KMT_F_TRACK | KMT_F_EMIT)))
 		found[KMT_FUNC_GIVE_UP].how = KMT_ATTACH_NONE;
 	/* Linux commit b89fbfbb854c "bpf: Implement minimal BPF perf link" (in v5.15) */
-	return kmt_bpf_functions_choose(f, b->load->skel->obj, found, &b->opts, !b->opts.kept ||
+	return kmt_bpf_functions_choose(&b->load->functions, b->load->skel->obj, found, wanted,
+					&b->opts, !b->opts.kept ||
 					btf__find_by_name_kind(btf, "bpf_perf_link",
 							       BTF_KIND_STRUCT) >= 0);
-}
-
-/* Counted: a cache that is destroyed takes what is in it along. Best effort. */
-static void choose_cache(struct kmt_bpf *b, const struct btf *btf)
-{
-	bool wanted = b->plan.track && !b->plan.emit;
-
-	bpf_program__set_autoload(b->load->skel->progs.kmt_cache_destroy,
-				  wanted && kmt_functions_can_fentry(btf, "kmem_cache_destroy"));
 }
 
 static int choose_programs(struct kmt_bpf *b, const struct btf *btf)
 {
 	int err = b->opts.tracers & KMT_TRACER_BIT(slab) ? choose_slab(b, btf) : 0;
 
-	choose_cache(b, btf);
 	err = err ? err : choose_others(b, btf);
 	err = err ? err : choose_module(b, btf);
 	return err ? err : choose_functions(b, btf);
@@ -295,7 +289,7 @@ static bool needs_frames(const struct kmt_bpf *b)
 /* Does a program need room of its own, besides stacks? */
 static bool needs_scratch(const struct kmt_bpf *b)
 {
-	return needs_frames(b) || kmt_bpf_functions_any(&b->load->functions);
+	return needs_frames(b) || kmt_bpf_functions_bulk(&b->load->functions);
 }
 
 /* ---- sizes, knobs ---- */
@@ -628,8 +622,9 @@ static int load_without_functions(struct kmt_bpf *b, const struct btf *btf)
 	kmemtrace_bpf__destroy(b->load->skel);
 	*b->load = (struct kmt_bpf_load){ .cgroup_fd = -1 };
 	libbpf_said[0] = '\0';
-	b->opts.tracers &= ~KMT_TRACER_BIT(bulk);
-	b->load->functions.chosen = true;	/* and none of them is seen: told so */
+	b->no_functions = true;
+	if (b->opts.tracers & KMT_TRACER_BIT(bulk))
+		b->load->functions.wanted = KMT_FUNCTIONS_BULK;	/* none is seen: told so */
 	return load_chosen(b, btf);
 }
 
@@ -677,16 +672,6 @@ void kmt_bpf_unload(struct kmt_bpf *b)
 	b->load = NULL;
 }
 
-/* Where functions cannot be attached to, caches that were destroyed are not noticed. */
-static void attach_cache(struct kmt_bpf *b)
-{
-	struct bpf_program *p = b->load->skel->progs.kmt_cache_destroy;
-	struct bpf_link *link = bpf_program__autoload(p) ? bpf_program__attach(p) : NULL;
-
-	if (link)
-		b->load->links[b->load->n_links++] = link;
-}
-
 static int attach_programs(struct kmt_bpf *b, struct bpf_program *const *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -725,8 +710,8 @@ int kmt_bpf_attach(struct kmt_bpf *b)
 	err = err ? err : kmt_bpf_functions_attach(f, KMT_FUNC_GIVE_UP, b->opts.must_bulk);
 	err = err ? err : kmt_bpf_functions_attach(f, KMT_FUNC_ALLOC_BULK, b->opts.must_bulk);
 	err = err ? err : attach_programs(b, allocs, sizeof(allocs) / sizeof(allocs[0]));
-	if (!err)
-		attach_cache(b);
+	/* where it is refused, caches that are destroyed are not noticed */
+	err = err ? err : kmt_bpf_functions_attach(f, KMT_FUNC_CACHE_END, false);
 	if (err)
 		kmt_bpf_detach(b);
 	else

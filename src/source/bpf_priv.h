@@ -87,6 +87,7 @@ struct kmt_bpf {
 	bool running;
 	uint64_t named_loads;		/* of the module that is followed: those whose names are known */
 	bool no_module_names;
+	bool no_functions;		/* the kernel refuses the programs on functions */
 	char functions[80];		/* by what silent paths are seen: quality.h */
 	uint64_t told[KMT_LOSS_MAX];	/* losses told to the sink so far */
 };

@@ -22,6 +22,7 @@ static const struct {
 	[KMT_FUNC_ALLOC_BULK] = { { "kmem_cache_alloc_bulk_noprof", "kmem_cache_alloc_bulk" }, 4 },
 	[KMT_FUNC_FREE_BULK] = { { "kmem_cache_free_bulk" }, 3 },
 	[KMT_FUNC_GIVE_UP] = { { "kvfree_call_rcu" }, 2 },
+	[KMT_FUNC_CACHE_END] = { { "kmem_cache_destroy" }, 1 },
 };
 
 const char *kmt_function_name(enum kmt_function_id id)

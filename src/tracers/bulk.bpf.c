@@ -10,6 +10,7 @@
  *   kvfree_call_rcu		head func: the object begins func bytes before head,
  *				or head is NULL and func the object (up to 6.1);
  *				later: head ptr
+ *   kmem_cache_destroy		s: what is in the cache ends with it
  *
  * By fentry and fexit, which cost less, where they may ask for arguments by
  * number: Linux commit f92c1e183604 "bpf: Add get_func_[arg|ret|arg_cnt]
@@ -181,4 +182,19 @@ int kmt_give_up_kprobe(struct pt_regs *ctx)
 {
 	return kmt_on_give_up(kmt_probe_caller(ctx),
 			      kmt_given_up(PT_REGS_PARM1(ctx), PT_REGS_PARM2(ctx)));
+}
+
+/* ---- the end of a cache ---- */
+
+/* Counted, with or without tracer bulk; without it a cache's books stay open. */
+SEC("?fentry/kmem_cache_destroy")
+int kmt_cache_destroy_fentry(void *ctx)
+{
+	return kmt_cache_gone(kmt_func_arg(ctx, 0));
+}
+
+SEC("?kprobe")
+int kmt_cache_destroy_kprobe(struct pt_regs *ctx)
+{
+	return kmt_cache_gone(PT_REGS_PARM1(ctx));
 }

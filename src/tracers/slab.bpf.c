@@ -135,19 +135,6 @@ int kmt_cache_free(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* ---- the end of a cache ---- */
-
-/* Loaded where functions can be attached to; without it a cache's books stay open. */
-SEC("?fentry/kmem_cache_destroy")
-int kmt_cache_destroy(__u64 *ctx)
-{
-	__u64 cache = 0;
-
-	/* as a number: the verifier lets nobody calculate with a pointer of the kernel's */
-	bpf_probe_read_kernel(&cache, sizeof(cache), ctx);
-	return kmt_cache_gone(cache);
-}
-
 /*
  * ---- fast programs: the argument lists of 6.1 and later, no filter ----
  *
