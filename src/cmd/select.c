@@ -297,37 +297,18 @@ const struct kmt_symbols *kmt_select_symbols(const struct kmt_select *s)
 	return s->symbols ? s->symbols : s->facts ? s->facts->symbols : NULL;
 }
 
-/* Can it do what is asked? */
-static bool suits(const struct kmt_source_ops *ops, const struct kmt_source_opts *opts)
-{
-	return ops->live && (!opts->filter->follow_module || ops->module) &&
-	       (opts->key != KMT_BY_CGROUP || ops->counted);
-}
-
 /* The first live source that opens; falling back is told, with its cause. */
 static int open_live(struct kmt_select *s, struct kmt_source_opts *opts)
 {
-	char first[512] = "";
-	int err = -ENODEV;
+	char why[KMT_SOURCE_WHY];
+	int err = kmt_source_open_live(opts, &s->source, why);
 
-	for (size_t i = 0; kmt_sources[i]; i++) {
-		if (!suits(kmt_sources[i], opts))
-			continue;
-		err = kmt_sources[i]->open(opts, &s->source);
-		if (!err) {
-			if (first[0])
-				kmt_cmd_warn("%s; using %s: all events go through user space, "
-					     "which costs about twice as much", first,
-					     kmt_sources[i]->name);
-			return 0;
-		}
-		if (err == -EINVAL || err == -ERANGE || err == -E2BIG || first[0])
-			break;
-		snprintf(first, sizeof(first), "%s", kmt_err_text());
-	}
-	if (first[0] && err != -EINVAL && err != -ERANGE && err != -E2BIG)
-		return kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "%s", first);
-	return open_error(err);
+	if (err)
+		return open_error(err);
+	if (why[0])
+		kmt_cmd_warn("%s; using %s: all events go through user space, which costs about "
+			     "twice as much", why, s->source->ops->name);
+	return 0;
 }
 
 static int open_named(struct kmt_select *s, struct kmt_source_opts *opts)
@@ -341,7 +322,7 @@ static int open_named(struct kmt_select *s, struct kmt_source_opts *opts)
 	if (opts->key == KMT_BY_CGROUP && !ops->counted)
 		return kmt_cmd_fail(KMT_EXIT_USAGE, "the view cgroup needs the bpf source: events do "
 				    "not say in which cgroup a task was");
-	if (!suits(ops, opts))
+	if (!kmt_source_suits(ops, opts))
 		return kmt_cmd_fail(KMT_EXIT_USAGE, "--module needs the bpf source: %s cannot follow "
 				    "a module", ops->name);
 	err = ops->open(opts, &s->source);

@@ -121,7 +121,9 @@ static int bpf_start(struct kmt_source *src)
 		kmt_bpf_detach(b);
 		return err;
 	}
-	b->start_ns = kmt_monotonic_ns();
+	if (!b->start_ns)
+		b->start_ns = kmt_monotonic_ns();
+	b->stop_ns = 0;
 	b->running = true;
 	return 0;
 }

@@ -254,7 +254,7 @@ static int choose_functions(struct kmt_bpf *b, const struct btf *btf)
 	unsigned wanted = b->opts.tracers & KMT_TRACER_BIT(bulk) ? KMT_FUNCTIONS_BULK : 0;
 
 	/* a cache that is destroyed takes what is in it along */
-	if (b->plan.track && !b->plan.emit)
+	if (b->plan.track && (!b->plan.emit || b->opts.books))
 		wanted |= 1u << KMT_FUNC_CACHE_END;
 	if (!wanted || b->no_functions)
 		return 0;

@@ -223,7 +223,8 @@ static void plan_what(const struct kmt_source_opts *o, const struct kmt_bpf_mach
 	p->tail = p->emit && (o->want_task || stacks);
 	if (p->emit) {
 		/* a filtered stream shows the frees of what it showed being allocated */
-		p->track = filtered || o->force_objects || (o->want_cache && !o->no_objects);
+		p->track = filtered || o->force_objects || o->books ||
+			   (o->want_cache && !o->no_objects);
 		/* a kmalloc's cache is asked for once per call site */
 		p->count = p->track || o->want_cache;
 	} else {

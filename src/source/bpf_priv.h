@@ -90,6 +90,7 @@ struct kmt_bpf {
 	bool no_functions;		/* the kernel refuses the programs on functions */
 	char functions[80];		/* by what silent paths are seen: quality.h */
 	uint64_t told[KMT_LOSS_MAX];	/* losses told to the sink so far */
+	uint64_t next_tell_ns;		/* of those that no record tells */
 };
 
 /* bpf_load.c: the only user of libbpf */

@@ -226,23 +226,30 @@ static void give_back(struct kmt_bpf *b)
 		__atomic_store_n(b->rings[i].consumer, b->rings[i].pos, __ATOMIC_RELEASE);
 }
 
-/* Whatever was lost and has no record in the stream yet: told once, at the end. */
-static int tell_rest(struct kmt_bpf *b, const struct kmt_sink *sink)
+#define KMT_TELL_EVERY_NS 100000000ull
+
+/* Whatever was lost and has no record in the stream: told now and then, and at the end. */
+static int tell_rest(struct kmt_bpf *b, const struct kmt_sink *sink, bool final)
 {
+	/* the last two the programs tell themselves, as soon as there is room */
 	static const struct { enum kmt_loss reason; enum kmt_wire_counter count; } rows[] = {
-		{ KMT_LOSS_RING, KMT_CNT_LOST_RING },
-		{ KMT_LOSS_OBJECTS, KMT_CNT_LOST_OBJECTS },
 		{ KMT_LOSS_SITES, KMT_CNT_LOST_SITES },
 		{ KMT_LOSS_STACKS, KMT_CNT_LOST_STACKS },
+		{ KMT_LOSS_RING, KMT_CNT_LOST_RING },
+		{ KMT_LOSS_OBJECTS, KMT_CNT_LOST_OBJECTS },
 	};
+	const uint64_t now = kmt_monotonic_ns();
 	int err = 0;
 
-	for (size_t i = 0; !err && i < sizeof(rows) / sizeof(rows[0]); i++) {
+	if (!final && now < b->next_tell_ns)
+		return 0;
+	b->next_tell_ns = now + KMT_TELL_EVERY_NS;
+	for (size_t i = 0; !err && i < (final ? 4 : 2); i++) {
 		uint64_t n = kmt_bpf_count(b, rows[i].count);
 
 		if (n > b->told[rows[i].reason])
 			err = tell_lost(b, sink, rows[i].reason, n - b->told[rows[i].reason],
-					UINT32_MAX, kmt_monotonic_ns());
+					UINT32_MAX, now);
 	}
 	return err;
 }
@@ -276,7 +283,7 @@ int kmt_bpf_drain(struct kmt_bpf *b, const struct kmt_sink *sink, bool final)
 		heap_down(b, 0);
 	}
 	give_back(b);
-	if (!err && final)
-		err = tell_rest(b, sink);
+	if (!err)
+		err = tell_rest(b, sink, final);
 	return err ? err : n;
 }

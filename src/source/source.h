@@ -44,6 +44,7 @@ struct kmt_source_opts {
 	bool	 want_cache;		/* cache name of kmalloc events too */
 	bool	 want_real_node;
 	bool	 force_objects;		/* streamed: keep the object table although no filter needs it */
+	bool	 books;			/* streamed: as counted besides, where the source can: snapshot() */
 	bool	 hash_maps;		/* as on a kernel whose BPF cannot compare and swap */
 	bool	 own;			/* do not leave kmemtrace's own events out */
 	bool	 realtime;		/* reader at SCHED_FIFO where allowed */
@@ -77,7 +78,10 @@ struct kmt_source_ops {
 	 * in the kernel or here, and kmt_err_text() has the cause.
 	 */
 	int (*open)(const struct kmt_source_opts *opts, struct kmt_source **ret);
-	/* Switch the events on: frees first. NULL for files. */
+	/*
+	 * Switch the events on, frees first; also again, after a stop() and a poll()
+	 * that found nothing. NULL for files.
+	 */
 	int (*start)(struct kmt_source *src);
 	/*
 	 * Hand on what is there; wait at most timeout_ms for it. Returns the
@@ -116,6 +120,15 @@ struct kmt_source {
 
 extern const struct kmt_source_ops *const kmt_sources[];	/* NULL-terminated */
 const struct kmt_source_ops *kmt_source_find(const char *name);
+#define KMT_SOURCE_WHY 512
+/*
+ * The first live source that opens and can do what is asked. *ret_why: the cause
+ * why it is not the first one that could have been, or "".
+ */
+int kmt_source_open_live(const struct kmt_source_opts *opts, struct kmt_source **ret,
+			 char ret_why[KMT_SOURCE_WHY]);
+/* Can it do what is asked? */
+bool kmt_source_suits(const struct kmt_source_ops *ops, const struct kmt_source_opts *opts);
 /*
  * The file source whose detect() accepts the first bytes of the file, pipe or
  * standard input ("-"); nothing of it is consumed. -EINVAL if none does.

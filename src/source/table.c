@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -28,6 +29,40 @@ const struct kmt_source_ops *kmt_source_find(const char *name)
 		if (!strcmp(kmt_sources[i]->name, name))
 			return kmt_sources[i];
 	return NULL;
+}
+
+bool kmt_source_suits(const struct kmt_source_ops *ops, const struct kmt_source_opts *opts)
+{
+	return ops->live && (!opts->filter || !opts->filter->follow_module || ops->module) &&
+	       (opts->key != KMT_BY_CGROUP || ops->counted);
+}
+
+/* Asked for too much, or nonsense: another source would refuse it as well. */
+static bool is_refusal(int err)
+{
+	return err == -EINVAL || err == -ERANGE || err == -E2BIG;
+}
+
+int kmt_source_open_live(const struct kmt_source_opts *opts, struct kmt_source **ret,
+			 char ret_why[KMT_SOURCE_WHY])
+{
+	char first[KMT_SOURCE_WHY] = "";
+	int err = kmt_err(-ENODEV, "no live source can do that");
+
+	for (size_t i = 0; kmt_sources[i]; i++) {
+		if (!kmt_source_suits(kmt_sources[i], opts))
+			continue;
+		err = kmt_sources[i]->open(opts, ret);
+		if (!err) {
+			snprintf(ret_why, KMT_SOURCE_WHY, "%s", first);
+			return 0;
+		}
+		if (is_refusal(err) || first[0])
+			break;
+		snprintf(first, sizeof(first), "%s", kmt_err_text());
+	}
+	/* of two that could not, the first one's cause says more */
+	return first[0] && !is_refusal(err) ? kmt_err(err, "%s", first) : err;
 }
 
 #define HEAD_SIZE	4096	/* what detect() gets to see; less than any pipe holds */

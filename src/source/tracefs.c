@@ -42,6 +42,7 @@
 #define OWN_NS		100000000ULL	/* look for own new threads this often */
 #define SLACK_NS	1000000ULL	/* an event may be committed that long after its time */
 #define MAX_FIELDS	32
+#define MAX_INSTANCES	256	/* of one process */
 
 struct cpu {
 	struct kmt_stream st;
@@ -252,18 +253,21 @@ static int write_file(struct tracefs *s, const char *file, const char *text)
 
 static int create_instance(struct tracefs *s)
 {
-	char name[64];
+	char name[64] = KMT_TRACEFS_INSTANCE;
 
-	snprintf(name, sizeof(name), KMT_TRACEFS_INSTANCE "%d", (int)getpid());
-	errno = 0;
-	s->instance = tracefs_instance_create(name);
-	if (!s->instance)
-		return kmt_err_errno(errno ? -errno : -EIO, "cannot make a trace instance");
-	if (!tracefs_instance_is_new(s->instance)) {
+	/* a process may have several of these sources */
+	for (int i = 0; i < MAX_INSTANCES; i++) {
+		snprintf(name, sizeof(name), i ? KMT_TRACEFS_INSTANCE "%d-%d" :
+			 KMT_TRACEFS_INSTANCE "%d", (int)getpid(), i);
+		errno = 0;
+		s->instance = tracefs_instance_create(name);
+		if (!s->instance)
+			return kmt_err_errno(errno ? -errno : -EIO, "cannot make a trace instance");
+		if (tracefs_instance_is_new(s->instance))
+			return 0;
 		tracefs_instance_free(take_ptr(s->instance));
-		return kmt_err(-EBUSY, "trace instance '%s' is in use", name);
 	}
-	return 0;
+	return kmt_err(-EBUSY, "trace instance '%s' is in use", name);
 }
 
 /* One that is there. libtracefs calls the top-level buffer NULL. */
@@ -506,7 +510,11 @@ static int source_start(struct kmt_source *base)
 		err = write_file(s, "tracing_on", "1");
 	if (err)
 		return err;
-	s->started_ns = now_ns();
+	if (!s->started_ns)
+		s->started_ns = now_ns();
+	s->stopped_ns = 0;
+	s->settled = false;
+	s->merge.last_bound = 0;
 	/* after the events are on: who is born now is seen by one or the other */
 	if (s->deliver.tasks)
 		err = kmt_tasks_scan(s->deliver.tasks);

@@ -113,10 +113,11 @@ static bool is_alive(const char *pid)
 {
 	char path[64], comm[32] = "";
 	_cleanup_close_ int fd = -1;
+	long number = strtol(pid, NULL, 10);	/* "-2" may follow: its third instance */
 
-	if (strtol(pid, NULL, 10) == getpid())
+	if (number == getpid())
 		return false;
-	snprintf(path, sizeof(path), "/proc/%.10s/comm", pid);
+	snprintf(path, sizeof(path), "/proc/%ld/comm", number);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	return fd >= 0 && read(fd, comm, sizeof(comm) - 1) > 0 && !strcmp(comm, "kmemtrace\n");
 }
@@ -128,7 +129,7 @@ static bool is_ours(const char *name)
 	if (strncmp(name, KMT_TRACEFS_INSTANCE, len) || !name[len])
 		return false;
 	for (name += len; *name; name++)
-		if (!isdigit((unsigned char)*name))
+		if (!isdigit((unsigned char)*name) && *name != '-')
 			return false;
 	return true;
 }

@@ -354,8 +354,6 @@ static void test_losses(void **state)
 	w->cpus[0].count[KMT_PROG_KFREE][KMT_CNT_LOST_RING] = 7;
 	w->cpus[1].count[KMT_PROG_KMALLOC][KMT_CNT_LOST_RING] = 5;
 	w->cpus[1].count[KMT_PROG_KMALLOC][KMT_CNT_LOST_OBJECTS] = 4;
-	w->cpus[1].count[KMT_PROG_CACHE_ALLOC][KMT_CNT_LOST_SITES] = 2;
-	w->cpus[1].count[KMT_PROG_CACHE_ALLOC][KMT_CNT_LOST_STACKS] = 9;
 	o = reserve(w, 1, sizeof(*o));
 	*o = (struct kmt_rec_overflow) {
 		.size = sizeof(*o), .op = KMT_REC_OVERFLOW, .ts_ns = 77, .lost_ring = 5,
@@ -367,6 +365,8 @@ static void test_losses(void **state)
 	assert_int_equal(w->lost[KMT_LOSS_OBJECTS], 3);
 	assert_int_equal(w->lo.cpu, 1);
 	assert_int_equal(w->lo.ts_ns, 77);
+	w->cpus[1].count[KMT_PROG_CACHE_ALLOC][KMT_CNT_LOST_SITES] = 2;
+	w->cpus[1].count[KMT_PROG_CACHE_ALLOC][KMT_CNT_LOST_STACKS] = 9;
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(drain(w, true), 0);
 		assert_int_equal(w->lost[KMT_LOSS_RING], 12);
@@ -374,6 +374,21 @@ static void test_losses(void **state)
 		assert_int_equal(w->lost[KMT_LOSS_SITES], 2);
 		assert_int_equal(w->lost[KMT_LOSS_STACKS], 9);
 	}
+	world_free(w);
+}
+
+/* Of a full table no record tells: the reader does, while the run goes on. */
+static void test_losses_without_record(void **state)
+{
+	struct world *w = world_new(2, 4096);
+
+	w->cpus[0].count[KMT_PROG_CACHE_ALLOC][KMT_CNT_LOST_SITES] = 2;
+	w->cpus[1].count[KMT_PROG_KMALLOC][KMT_CNT_LOST_SITES] = 3;
+	assert_int_equal(drain(w, false), 0);
+	assert_int_equal(w->lost[KMT_LOSS_SITES], 5);
+	assert_int_equal(w->lo.cpu, UINT32_MAX);
+	assert_int_equal(drain(w, true), 0);
+	assert_int_equal(w->lost[KMT_LOSS_SITES], 5);
 	world_free(w);
 }
 
@@ -662,6 +677,7 @@ int main(void)
 		cmocka_unit_test(test_sink_error),
 		cmocka_unit_test(test_null_callbacks),
 		cmocka_unit_test(test_losses),
+		cmocka_unit_test(test_losses_without_record),
 		cmocka_unit_test(test_alloc_event),
 		cmocka_unit_test(test_stack_not_there),
 		cmocka_unit_test(test_inferred_cache),
