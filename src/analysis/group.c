@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/index.h"
+#include "core/sat.h"
 #include "core/session.h"
 
 void kmt_groups_done(struct kmt_groups *g)
@@ -150,7 +151,8 @@ static void add_site(const struct kmt_analysis_in *in, struct kmt_group *g,
 	g->gfp |= site->gfp;
 	g->mixed_types |= site->key.type != g->first->key.type;
 	for (int i = 0; i < KMT_LIFETIMES; i++)
-		g->lifetimes[i] += site->lifetimes[i];
+		g->lifetimes[i] += kmt_sat_sub(site->lifetimes[i],
+					       in->interval_ns ? site->lifetimes_base[i] : 0);
 	g->n++;
 }
 

@@ -487,8 +487,12 @@ struct kmt_sink kmt_session_sink(struct kmt_session *s)
 
 void kmt_session_mark(struct kmt_session *s)
 {
-	for (size_t i = 0; i < s->sites.n; i++)
-		s->sites.v[i].site.base = s->sites.v[i].site.counts;
+	for (size_t i = 0; i < s->sites.n; i++) {
+		struct kmt_site *site = &s->sites.v[i].site;
+
+		site->base = site->counts;
+		memcpy(site->lifetimes_base, site->lifetimes, sizeof(site->lifetimes));
+	}
 	for (size_t i = 0; i < s->free_sites.n; i++)
 		s->free_sites.v[i].site.base = s->free_sites.v[i].site.frees;
 	for (size_t i = 0; i < s->older.n; i++) {

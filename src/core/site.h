@@ -80,6 +80,7 @@ struct kmt_site {
 	/* of the untracked: they were in their cache when it was destroyed */
 	uint64_t closed;
 	uint64_t lifetimes[KMT_LIFETIMES];
+	uint64_t lifetimes_base[KMT_LIFETIMES];	/* at the last kmt_session_mark() */
 };
 
 struct kmt_free_site {
