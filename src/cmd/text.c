@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "cmd/names.h"
 #include "eventfmt/eventfmt.h"
-#include "store/kept.h"
+#include "store/recent.h"
 #include "symbol/nodes.h"
 
 #define AT_ONCE 256	/* events that are decoded together */
@@ -115,7 +115,7 @@ static void add_head(struct kmt_text *t, const char *tracer, struct kmt_buf *out
 		t->printer.format->header(&t->printer.opts, out);
 }
 
-int kmt_text_new(struct kmt_kept *kept, const struct kmt_look *look, const char *tracer,
+int kmt_text_new(struct kmt_recent *kept, const struct kmt_look *look, const char *tracer,
 		 struct kmt_names *names, struct kmt_text **ret)
 {
 	struct kmt_text *t = calloc(1, sizeof(*t));
@@ -128,7 +128,7 @@ int kmt_text_new(struct kmt_kept *kept, const struct kmt_look *look, const char 
 	t->names = names ? kmt_names_get(names) : NULL;
 	err = kmt_chunk_reader_new(&t->reader);
 	if (!err)
-		err = kmt_kept_hold(kept, &t->chunks, &n);
+		err = kmt_recent_hold(kept, &t->chunks, &n);
 	if (!err) {
 		t->n_parts = n + 1;
 		t->end = calloc(t->n_parts, sizeof(*t->end));
@@ -251,7 +251,7 @@ ssize_t kmt_text_read(struct kmt_text *t, char *out, size_t size, uint64_t offse
 
 struct kmt_pipe {
 	struct kmt_chunk_reader *reader;
-	struct kmt_kept_place place;
+	struct kmt_recent_place place;
 	struct kmt_chunk *chunk;	/* of which the reader is in the middle */
 	struct printer printer;
 	struct kmt_buf lines;
@@ -304,13 +304,13 @@ static void tell_missed(struct kmt_pipe *p, uint64_t events)
 }
 
 /* The next chunk: 1, 0 there is none. */
-static int next_chunk(struct kmt_pipe *p, struct kmt_kept *kept)
+static int next_chunk(struct kmt_pipe *p, struct kmt_recent *kept)
 {
-	struct kmt_kept_part part;
+	struct kmt_recent_part part;
 	int err = p->reader ? 0 : kmt_chunk_reader_new(&p->reader);
 
 	if (!err)
-		err = kmt_kept_next(kept, &p->place, &part);
+		err = kmt_recent_next(kept, &p->place, &part);
 	if (err <= 0)
 		return err;
 	p->chunk = part.chunk;
@@ -322,7 +322,7 @@ static int next_chunk(struct kmt_pipe *p, struct kmt_kept *kept)
 }
 
 /* Lines into the buffer, which is empty: 1, 0 there are none now. */
-static int more_lines(struct kmt_pipe *p, struct kmt_kept *kept)
+static int more_lines(struct kmt_pipe *p, struct kmt_recent *kept)
 {
 	const struct kmt_sink sink = printer_sink(&p->printer);
 
@@ -354,7 +354,7 @@ static size_t whole_lines(const char *lines, size_t len, size_t size)
 	return end ? (size_t)(end - lines) + 1 : 0;
 }
 
-ssize_t kmt_pipe_read(struct kmt_pipe *p, struct kmt_kept *kept, const struct kmt_look *look,
+ssize_t kmt_pipe_read(struct kmt_pipe *p, struct kmt_recent *kept, const struct kmt_look *look,
 		      const struct kmt_names *names, char *out, size_t size)
 {
 	size_t done = 0;
@@ -381,7 +381,7 @@ ssize_t kmt_pipe_read(struct kmt_pipe *p, struct kmt_kept *kept, const struct km
 	return (ssize_t)done;
 }
 
-bool kmt_pipe_ready(const struct kmt_pipe *p, struct kmt_kept *kept)
+bool kmt_pipe_ready(const struct kmt_pipe *p, struct kmt_recent *kept)
 {
-	return p->at < p->lines.len || p->chunk || kmt_kept_has_next(kept, &p->place);
+	return p->at < p->lines.len || p->chunk || kmt_recent_has_next(kept, &p->place);
 }

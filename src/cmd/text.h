@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct kmt_kept;
+struct kmt_recent;
 struct kmt_names;
 struct kmt_pipe;
 struct kmt_text;
@@ -32,7 +32,7 @@ struct kmt_look {
  * "kmemtrace", whose own header follows, or "nop". 'names' may be NULL; it is
  * held as long.
  */
-int kmt_text_new(struct kmt_kept *kept, const struct kmt_look *look, const char *tracer,
+int kmt_text_new(struct kmt_recent *kept, const struct kmt_look *look, const char *tracer,
 		 struct kmt_names *names, struct kmt_text **ret);
 /* Bytes, 0 at the end, or a negative errno. One thread at a time. */
 ssize_t kmt_text_read(struct kmt_text *t, char *out, size_t size, uint64_t offset);
@@ -45,10 +45,10 @@ int kmt_pipe_new(struct kmt_pipe **ret);
  * was overwritten before it could be read is told by an overflow line. 0: there
  * is nothing now. One thread at a time.
  */
-ssize_t kmt_pipe_read(struct kmt_pipe *p, struct kmt_kept *kept, const struct kmt_look *look,
+ssize_t kmt_pipe_read(struct kmt_pipe *p, struct kmt_recent *kept, const struct kmt_look *look,
 		      const struct kmt_names *names, char *out, size_t size);
-bool kmt_pipe_ready(const struct kmt_pipe *p, struct kmt_kept *kept);
-/* After kmt_kept_clear(): forget what was taken up and not read yet. */
+bool kmt_pipe_ready(const struct kmt_pipe *p, struct kmt_recent *kept);
+/* After kmt_recent_clear(): forget what was taken up and not read yet. */
 void kmt_pipe_clear(struct kmt_pipe *p);
 /* Events that were overwritten before they could be read. */
 uint64_t kmt_pipe_missed(const struct kmt_pipe *p);

@@ -23,7 +23,7 @@
 
 struct kmt_buf;
 struct kmt_gfp_names;
-struct kmt_kept;
+struct kmt_recent;
 struct kmt_report;
 struct kmt_session;
 struct kmt_slabs;
@@ -69,7 +69,7 @@ void kmt_count_switched(struct kmt_count *c, bool on);
  */
 void kmt_count_end(struct kmt_count *c);
 /* Take over what was counted so far; 'kept' gets the overflow records of the session's tables. */
-void kmt_count_tick(struct kmt_count *c, struct kmt_kept *kept);
+void kmt_count_tick(struct kmt_count *c, struct kmt_recent *kept);
 int kmt_count_report(struct kmt_count *c, const char *analysis, struct kmt_report **ret_report);
 int kmt_count_reset(struct kmt_count *c);
 /* "reason: N" lines. */
@@ -122,7 +122,7 @@ struct kmt_tracer {
 	struct kmt_settings set;	/* written with both locks held */
 	bool traces;			/* the same: is it kmemtrace, or nop */
 	struct kmt_names *names;	/* the same: of the last run; NULL: there was none */
-	struct kmt_kept *kept;
+	struct kmt_recent *kept;
 	pthread_mutex_t pipe_lock;
 	struct kmt_pipe *pipe;
 	struct kmt_poller run;
@@ -147,6 +147,6 @@ int kmt_knob_set(void *tracer, int knob, const char *value);
 
 /* Rows of a live-object table of so many KiB. */
 uint64_t kmt_objects_of_kb(uint64_t kb);
-uint64_t kmt_kept_bytes(const struct kmt_tracers *all, uint64_t kb);
+uint64_t kmt_buffer_bytes(const struct kmt_tracers *all, uint64_t kb);
 
 #endif

@@ -15,7 +15,7 @@
 #include "core/sat.h"
 #include "core/session.h"
 #include "report/report.h"
-#include "store/kept.h"
+#include "store/recent.h"
 #include "symbol/slabs.h"
 
 #define TEMPORARY_NS 1000000
@@ -194,10 +194,10 @@ void kmt_count_end(struct kmt_count *c)
 }
 
 /* The tables are the session's: what they had no room for has no record in the stream. */
-static void tell_session(struct kmt_count *c, struct kmt_kept *kept)
+static void tell_session(struct kmt_count *c, struct kmt_recent *kept)
 {
 	static const enum kmt_loss reasons[] = { KMT_LOSS_SITES, KMT_LOSS_OBJECTS };
-	const struct kmt_sink sink = kmt_kept_sink(kept);
+	const struct kmt_sink sink = kmt_recent_sink(kept);
 	struct kmt_quality q;
 
 	kmt_session_quality(c->session, &q);
@@ -215,7 +215,7 @@ static void tell_session(struct kmt_count *c, struct kmt_kept *kept)
 	}
 }
 
-void kmt_count_tick(struct kmt_count *c, struct kmt_kept *kept)
+void kmt_count_tick(struct kmt_count *c, struct kmt_recent *kept)
 {
 	pthread_mutex_lock(&c->lock);
 	if (c->source) {

@@ -12,7 +12,7 @@
 #include "base/fmt.h"
 #include "control/control.h"
 #include "kmt/wire.h"
-#include "store/kept.h"
+#include "store/recent.h"
 
 #define BUFFER_KB	1408	/* per CPU, as ftrace */
 #define SITES		16384	/* of the source, if nobody says */
@@ -45,7 +45,7 @@ uint64_t kmt_objects_of_kb(uint64_t kb)
 	return kb * 1024 / sizeof(struct kmt_bucket) * KMT_BUCKET_WAYS;
 }
 
-uint64_t kmt_kept_bytes(const struct kmt_tracers *all, uint64_t kb)
+uint64_t kmt_buffer_bytes(const struct kmt_tracers *all, uint64_t kb)
 {
 	return kb * 1024 * all->n_cpus;
 }
@@ -197,7 +197,7 @@ static int set_buffer(struct kmt_tracer *t, const char *value)
 	if (err)
 		return err;
 	store_number(t, &t->set.buffer_kb, n);
-	kmt_kept_limit(t->kept, kmt_kept_bytes(t->all, n));
+	kmt_recent_limit(t->kept, kmt_buffer_bytes(t->all, n));
 	return 0;
 }
 

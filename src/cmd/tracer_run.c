@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "cmd/live.h"
 #include "cmd/names.h"
-#include "store/kept.h"
+#include "store/recent.h"
 #include "symbol/slabs.h"
 
 #define LOOK_NS		5000000ull	/* between looks at the source */
@@ -173,7 +173,7 @@ static void close_selection(struct kmt_tracer *t)
 static int on_event(void *ctx, const struct kmt_event *ev)
 {
 	struct kmt_tracer *t = ctx;
-	const struct kmt_sink kept = kmt_kept_sink(t->kept);
+	const struct kmt_sink kept = kmt_recent_sink(t->kept);
 	struct kmt_count *c = &t->count;
 	int err = kept.event(kept.ctx, ev);
 
@@ -186,7 +186,7 @@ static int on_event(void *ctx, const struct kmt_event *ev)
 static int on_lost(void *ctx, const struct kmt_lost *lost)
 {
 	struct kmt_tracer *t = ctx;
-	const struct kmt_sink kept = kmt_kept_sink(t->kept);
+	const struct kmt_sink kept = kmt_recent_sink(t->kept);
 	struct kmt_count *c = &t->count;
 
 	kept.lost(kept.ctx, lost);

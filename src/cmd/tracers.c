@@ -13,13 +13,13 @@
 #include "cmd/names.h"
 #include "cmd/tracer.h"
 #include "control/control.h"
-#include "store/kept.h"
+#include "store/recent.h"
 
 static void tracer_free(struct kmt_tracer *t)
 {
 	kmt_tracer_stop(t);
 	kmt_pipe_free(t->pipe);
-	kmt_kept_free(t->kept);
+	kmt_recent_free(t->kept);
 	kmt_names_drop(t->names);
 	kmt_settings_done(&t->set);
 	kmt_count_done(&t->count);
@@ -46,7 +46,7 @@ static int op_make(void *ctx, const char *name, void **ret_tracer)
 	kmt_poller_init(&t->run);
 	err = kmt_settings_init(&t->set);
 	if (!err)
-		err = kmt_kept_new(kmt_kept_bytes(all, t->set.buffer_kb), &t->kept);
+		err = kmt_recent_new(kmt_buffer_bytes(all, t->set.buffer_kb), &t->kept);
 	if (!err)
 		err = kmt_pipe_new(&t->pipe);
 	if (err) {
@@ -87,10 +87,10 @@ static int op_set(void *tracer, enum kmt_knob knob, const char *value)
 static int op_overruns(void *tracer, struct kmt_buf *out)
 {
 	struct kmt_tracer *t = tracer;
-	struct kmt_kept_state kept;
+	struct kmt_recent_state kept;
 	uint64_t missed;
 
-	kmt_kept_state(t->kept, &kept);
+	kmt_recent_state(t->kept, &kept);
 	pthread_mutex_lock(&t->pipe_lock);
 	missed = kmt_pipe_missed(t->pipe);
 	pthread_mutex_unlock(&t->pipe_lock);
@@ -146,7 +146,7 @@ static int op_clear(void *tracer)
 	/* what happened before belongs to what is forgotten */
 	kmt_tracer_sync(t);
 	pthread_mutex_lock(&t->pipe_lock);
-	kmt_kept_clear(t->kept);
+	kmt_recent_clear(t->kept);
 	kmt_pipe_clear(t->pipe);
 	pthread_mutex_unlock(&t->pipe_lock);
 	return 0;

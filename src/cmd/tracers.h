@@ -3,7 +3,7 @@
  * What is behind the tracing directory: tracers of this machine, each with a
  * source, kept events and statistics of its own, several at once.
  *
- *   source ──► polling thread ──► kept events (store/kept.h) ──► trace, trace_pipe
+ *   source ──► polling thread ──► kept events (store/recent.h) ──► trace, trace_pipe
  *      └─ tables, or the same events ──► session ──► analysis ──► report
  */
 #ifndef KMT_CMD_TRACERS_H

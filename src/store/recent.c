@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "store/kept.h"
+#include "store/recent.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -33,7 +33,7 @@ struct kmt_chunk {
 	uint8_t payload[];
 };
 
-struct kmt_kept {
+struct kmt_recent {
 	pthread_mutex_t lock;
 	uint64_t max_bytes, bytes;	/* of the chunks */
 	uint64_t overwritten;
@@ -84,17 +84,17 @@ size_t kmt_chunk_bytes(const struct kmt_chunk *c)
 
 /* ---- the queue; all below with the lock held, until "for all" ---- */
 
-static struct kmt_chunk *chunk_at(const struct kmt_kept *k, size_t i)
+static struct kmt_chunk *chunk_at(const struct kmt_recent *k, size_t i)
 {
 	return k->v[(k->at + i) % k->cap];
 }
 
-static size_t open_bytes(const struct kmt_kept *k)
+static size_t open_bytes(const struct kmt_recent *k)
 {
 	return k->n_events || k->n_losts ? kmt_encoder_bound(k->encoder) : 0;
 }
 
-static void drop_oldest(struct kmt_kept *k)
+static void drop_oldest(struct kmt_recent *k)
 {
 	struct kmt_chunk *c = chunk_at(k, 0);
 
@@ -105,13 +105,13 @@ static void drop_oldest(struct kmt_kept *k)
 	kmt_chunk_drop(c);
 }
 
-static void make_room(struct kmt_kept *k)
+static void make_room(struct kmt_recent *k)
 {
 	while (k->n && k->bytes + open_bytes(k) > k->max_bytes)
 		drop_oldest(k);
 }
 
-static int reserve(struct kmt_kept *k)
+static int reserve(struct kmt_recent *k)
 {
 	struct kmt_chunk **v;
 	size_t cap = k->cap ? 2 * k->cap : 16;
@@ -131,7 +131,7 @@ static int reserve(struct kmt_kept *k)
 }
 
 /* The open block as a chunk; the block stays as it is. */
-static int make_chunk(struct kmt_kept *k, struct kmt_chunk **ret)
+static int make_chunk(struct kmt_recent *k, struct kmt_chunk **ret)
 {
 	struct kmt_chunk *c = NULL;
 
@@ -158,7 +158,7 @@ static int make_chunk(struct kmt_kept *k, struct kmt_chunk **ret)
 }
 
 /* What comes next begins behind the open block, which is empty then. */
-static void begin_block(struct kmt_kept *k)
+static void begin_block(struct kmt_recent *k)
 {
 	if (k->encoder)
 		kmt_encoder_clear(k->encoder);
@@ -168,7 +168,7 @@ static void begin_block(struct kmt_kept *k)
 	k->next_chunk++;
 }
 
-static int seal(struct kmt_kept *k)
+static int seal(struct kmt_recent *k)
 {
 	struct kmt_chunk *c;
 	int err = reserve(k);
@@ -184,14 +184,14 @@ static int seal(struct kmt_kept *k)
 	return 0;
 }
 
-static uint32_t chunk_events(const struct kmt_kept *k)
+static uint32_t chunk_events(const struct kmt_recent *k)
 {
 	uint64_t n = k->max_bytes / EVENT_BYTES / CHUNKS_WANTED;
 
 	return n > CHUNK_MOST ? CHUNK_MOST : n < CHUNK_LEAST ? CHUNK_LEAST : (uint32_t)n;
 }
 
-static int prepare(struct kmt_kept *k)
+static int prepare(struct kmt_recent *k)
 {
 	int err = 0;
 
@@ -204,7 +204,7 @@ static int prepare(struct kmt_kept *k)
 }
 
 /* The open block has one more; it is small against the bound, or there would be nothing else. */
-static int settle(struct kmt_kept *k)
+static int settle(struct kmt_recent *k)
 {
 	uint32_t n = k->n_events > k->n_losts ? k->n_events : k->n_losts;
 
@@ -215,7 +215,7 @@ static int settle(struct kmt_kept *k)
 }
 
 /* Of what follows, the first part for the reader; 0: there is none. */
-static int find_next(const struct kmt_kept *k, const struct kmt_kept_place *p, size_t *ret)
+static int find_next(const struct kmt_recent *k, const struct kmt_recent_place *p, size_t *ret)
 {
 	uint64_t oldest = k->n ? chunk_at(k, 0)->number : k->next_chunk;
 	uint64_t number = p->chunk > oldest ? p->chunk : oldest;
@@ -231,12 +231,12 @@ static int find_next(const struct kmt_kept *k, const struct kmt_kept_place *p, s
 	       (k->n_losts && k->first_lost + k->n_losts > p->losts);
 }
 
-static void describe_part(const struct kmt_kept *k, struct kmt_kept_place *p,
-			  struct kmt_chunk *c, bool is_open, struct kmt_kept_part *ret)
+static void describe_part(const struct kmt_recent *k, struct kmt_recent_place *p,
+			  struct kmt_chunk *c, bool is_open, struct kmt_recent_part *ret)
 {
 	uint64_t due = p->events > k->cleared ? p->events : k->cleared;
 
-	*ret = (struct kmt_kept_part){
+	*ret = (struct kmt_recent_part){
 		.chunk = c,
 		.skip_events = p->events > c->first_event ? (size_t)(p->events - c->first_event) : 0,
 		.skip_losts = p->losts > c->first_lost ? (size_t)(p->losts - c->first_lost) : 0,
@@ -249,12 +249,12 @@ static void describe_part(const struct kmt_kept *k, struct kmt_kept_place *p,
 
 /* ---- for all ---- */
 
-static void lock(struct kmt_kept *k)
+static void lock(struct kmt_recent *k)
 {
 	pthread_mutex_lock(&k->lock);
 }
 
-static int unlock(struct kmt_kept *k, int ret)
+static int unlock(struct kmt_recent *k, int ret)
 {
 	pthread_mutex_unlock(&k->lock);
 	return ret;
@@ -262,7 +262,7 @@ static int unlock(struct kmt_kept *k, int ret)
 
 static int on_event(void *ctx, const struct kmt_event *ev)
 {
-	struct kmt_kept *k = ctx;
+	struct kmt_recent *k = ctx;
 	int err;
 
 	lock(k);
@@ -278,7 +278,7 @@ static int on_event(void *ctx, const struct kmt_event *ev)
 
 static int on_lost(void *ctx, const struct kmt_lost *lost)
 {
-	struct kmt_kept *k = ctx;
+	struct kmt_recent *k = ctx;
 	int err;
 
 	lock(k);
@@ -292,24 +292,24 @@ static int on_lost(void *ctx, const struct kmt_lost *lost)
 	return unlock(k, err);
 }
 
-struct kmt_sink kmt_kept_sink(struct kmt_kept *k)
+struct kmt_sink kmt_recent_sink(struct kmt_recent *k)
 {
 	return (struct kmt_sink){ .event = on_event, .lost = on_lost, .ctx = k };
 }
 
-int kmt_kept_new(uint64_t max_bytes, struct kmt_kept **ret)
+int kmt_recent_new(uint64_t max_bytes, struct kmt_recent **ret)
 {
-	struct kmt_kept *k = calloc(1, sizeof(*k));
+	struct kmt_recent *k = calloc(1, sizeof(*k));
 
 	if (!k)
 		return kmt_err(-ENOMEM, "out of memory for kept events");
 	pthread_mutex_init(&k->lock, NULL);
-	k->max_bytes = max_bytes > KMT_KEPT_LEAST ? max_bytes : KMT_KEPT_LEAST;
+	k->max_bytes = max_bytes > KMT_RECENT_LEAST ? max_bytes : KMT_RECENT_LEAST;
 	*ret = k;
 	return 0;
 }
 
-void kmt_kept_free(struct kmt_kept *k)
+void kmt_recent_free(struct kmt_recent *k)
 {
 	if (!k)
 		return;
@@ -323,15 +323,15 @@ void kmt_kept_free(struct kmt_kept *k)
 	free(k);
 }
 
-void kmt_kept_limit(struct kmt_kept *k, uint64_t max_bytes)
+void kmt_recent_limit(struct kmt_recent *k, uint64_t max_bytes)
 {
 	lock(k);
-	k->max_bytes = max_bytes > KMT_KEPT_LEAST ? max_bytes : KMT_KEPT_LEAST;
+	k->max_bytes = max_bytes > KMT_RECENT_LEAST ? max_bytes : KMT_RECENT_LEAST;
 	settle(k);
 	unlock(k, 0);
 }
 
-void kmt_kept_clear(struct kmt_kept *k)
+void kmt_recent_clear(struct kmt_recent *k)
 {
 	lock(k);
 	while (k->n)
@@ -342,10 +342,10 @@ void kmt_kept_clear(struct kmt_kept *k)
 	unlock(k, 0);
 }
 
-void kmt_kept_state(struct kmt_kept *k, struct kmt_kept_state *ret)
+void kmt_recent_state(struct kmt_recent *k, struct kmt_recent_state *ret)
 {
 	lock(k);
-	*ret = (struct kmt_kept_state){
+	*ret = (struct kmt_recent_state){
 		.overwritten = k->overwritten, .bytes = k->bytes + open_bytes(k),
 		.max_bytes = k->max_bytes, .events = k->n_events,
 	};
@@ -354,7 +354,7 @@ void kmt_kept_state(struct kmt_kept *k, struct kmt_kept_state *ret)
 	unlock(k, 0);
 }
 
-int kmt_kept_hold(struct kmt_kept *k, struct kmt_chunk ***ret, size_t *ret_n)
+int kmt_recent_hold(struct kmt_recent *k, struct kmt_chunk ***ret, size_t *ret_n)
 {
 	struct kmt_chunk **v;
 	bool is_open;
@@ -374,7 +374,7 @@ int kmt_kept_hold(struct kmt_kept *k, struct kmt_chunk ***ret, size_t *ret_n)
 	return unlock(k, 0);
 }
 
-int kmt_kept_next(struct kmt_kept *k, struct kmt_kept_place *p, struct kmt_kept_part *ret)
+int kmt_recent_next(struct kmt_recent *k, struct kmt_recent_place *p, struct kmt_recent_part *ret)
 {
 	struct kmt_chunk *c;
 	bool is_open;
@@ -401,7 +401,7 @@ int kmt_kept_next(struct kmt_kept *k, struct kmt_kept_place *p, struct kmt_kept_
 	return unlock(k, 1);
 }
 
-bool kmt_kept_has_next(struct kmt_kept *k, const struct kmt_kept_place *p)
+bool kmt_recent_has_next(struct kmt_recent *k, const struct kmt_recent_place *p)
 {
 	size_t i;
 

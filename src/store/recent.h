@@ -9,8 +9,8 @@
  *                │                    └── held by readers ──► kmt_chunk_reader ──► sink
  *                └── a copy for who reads now
  */
-#ifndef KMT_STORE_KEPT_H
-#define KMT_STORE_KEPT_H
+#ifndef KMT_STORE_RECENT_H
+#define KMT_STORE_RECENT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,53 +20,53 @@
 
 struct kmt_chunk;
 struct kmt_chunk_reader;
-struct kmt_kept;
+struct kmt_recent;
 
 /*
- * All functions of one kmt_kept may be called from several threads at once. The
- * bound is at least KMT_KEPT_LEAST bytes, whatever was asked for.
+ * All functions of one kmt_recent may be called from several threads at once. The
+ * bound is at least KMT_RECENT_LEAST bytes, whatever was asked for.
  */
-#define KMT_KEPT_LEAST (64u << 10)
-int kmt_kept_new(uint64_t max_bytes, struct kmt_kept **ret);
+#define KMT_RECENT_LEAST (64u << 10)
+int kmt_recent_new(uint64_t max_bytes, struct kmt_recent **ret);
 /* Chunks that are held stay. NULL allowed. */
-void kmt_kept_free(struct kmt_kept *k);
+void kmt_recent_free(struct kmt_recent *k);
 /* Keeps events and losses; strings and frames are copied. */
-struct kmt_sink kmt_kept_sink(struct kmt_kept *k);
+struct kmt_sink kmt_recent_sink(struct kmt_recent *k);
 /* Another bound; what is too much goes at once. */
-void kmt_kept_limit(struct kmt_kept *k, uint64_t max_bytes);
+void kmt_recent_limit(struct kmt_recent *k, uint64_t max_bytes);
 /* Forget all that is kept; it counts as neither overwritten nor missed. */
-void kmt_kept_clear(struct kmt_kept *k);
+void kmt_recent_clear(struct kmt_recent *k);
 
-struct kmt_kept_state {
+struct kmt_recent_state {
 	uint64_t events;	/* kept now */
-	uint64_t overwritten;	/* events, since the last kmt_kept_clear() */
+	uint64_t overwritten;	/* events, since the last kmt_recent_clear() */
 	uint64_t bytes;		/* what the kept events take */
 	uint64_t max_bytes;
 };
 
-void kmt_kept_state(struct kmt_kept *k, struct kmt_kept_state *ret);
+void kmt_recent_state(struct kmt_recent *k, struct kmt_recent_state *ret);
 
 /* All that is kept at this moment, oldest first; the caller's to drop. */
-int kmt_kept_hold(struct kmt_kept *k, struct kmt_chunk ***ret, size_t *ret_n);
+int kmt_recent_hold(struct kmt_recent *k, struct kmt_chunk ***ret, size_t *ret_n);
 /* Also frees v. */
 void kmt_chunks_drop(struct kmt_chunk **v, size_t n);
 
 /* How far a reader that takes everything once has come. Begins as zeros: at the oldest. */
-struct kmt_kept_place {
+struct kmt_recent_place {
 	uint64_t chunk, events, losts;	/* numbers of the next ones, counted since the beginning */
 };
 
 /* The next part for such a reader. */
-struct kmt_kept_part {
+struct kmt_recent_part {
 	struct kmt_chunk *chunk;	/* the caller's to drop */
 	size_t skip_events, skip_losts;	/* of the chunk: it has had those */
 	uint64_t missed;		/* events that were overwritten before it came */
 };
 
 /* 1 and the part, and the place is behind it; 0: nothing is there now; or a negative errno. */
-int kmt_kept_next(struct kmt_kept *k, struct kmt_kept_place *p, struct kmt_kept_part *ret);
-/* Would kmt_kept_next() find something? */
-bool kmt_kept_has_next(struct kmt_kept *k, const struct kmt_kept_place *p);
+int kmt_recent_next(struct kmt_recent *k, struct kmt_recent_place *p, struct kmt_recent_part *ret);
+/* Would kmt_recent_next() find something? */
+bool kmt_recent_has_next(struct kmt_recent *k, const struct kmt_recent_place *p);
 
 struct kmt_chunk *kmt_chunk_get(struct kmt_chunk *c);
 /* NULL allowed. */

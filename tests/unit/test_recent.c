@@ -46,9 +46,9 @@ static struct stream new_stream(uint64_t seed)
 				.free_percent = 50 };
 }
 
-static void put(struct kmt_kept *k, struct model *m, struct stream *st, size_t n)
+static void put(struct kmt_recent *k, struct model *m, struct stream *st, size_t n)
 {
-	const struct kmt_sink sink = kmt_kept_sink(k);
+	const struct kmt_sink sink = kmt_recent_sink(k);
 
 	while (n--) {
 		const struct kmt_event ev = next_event(st);
@@ -85,13 +85,13 @@ static void check_text(const struct kmt_look *look, size_t events, size_t step)
 {
 	struct model m = { 0 };
 	struct stream st = new_stream(events + step);
-	struct kmt_kept *k;
+	struct kmt_recent *k;
 	struct kmt_text *t;
 	size_t len;
 	char *all;
 
 	printer_set(&m.printer, look, NULL);
-	assert_int_equal(kmt_kept_new(HUGE_BYTES, &k), 0);
+	assert_int_equal(kmt_recent_new(HUGE_BYTES, &k), 0);
 	put(k, &m, &st, events);
 	assert_int_equal(kmt_text_new(k, look, "nop", NULL, &t), 0);
 	all = read_all(t, step, &len);
@@ -101,7 +101,7 @@ static void check_text(const struct kmt_look *look, size_t events, size_t step)
 		assert_memory_equal(all + sizeof(nop_head) - 1, m.text.data, m.text.len);
 	free(all);
 	kmt_text_free(t);
-	kmt_kept_free(k);
+	kmt_recent_free(k);
 	model_done(&m);
 }
 
@@ -127,12 +127,12 @@ static void test_random_reads(void **state)
 	struct stream st = new_stream(77);
 	static char part[300000];
 	uint64_t seed = 5;
-	struct kmt_kept *k;
+	struct kmt_recent *k;
 	struct kmt_text *t, *other;
 	size_t len;
 	char *all;
 
-	assert_int_equal(kmt_kept_new(HUGE_BYTES, &k), 0);
+	assert_int_equal(kmt_recent_new(HUGE_BYTES, &k), 0);
 	put(k, NULL, &st, 40000);
 	assert_int_equal(kmt_text_new(k, &look, "kmemtrace", NULL, &t), 0);
 	assert_int_equal(kmt_text_new(k, &look, "kmemtrace", NULL, &other), 0);
@@ -152,7 +152,7 @@ static void test_random_reads(void **state)
 	free(all);
 	kmt_text_free(t);
 	kmt_text_free(other);
-	kmt_kept_free(k);
+	kmt_recent_free(k);
 }
 
 /* The text is of the moment it was opened, whatever comes later. */
@@ -161,18 +161,18 @@ static void test_fixed(void **state)
 	const struct kmt_look look = { 0 };
 	struct model m = { 0 };
 	struct stream st = new_stream(3);
-	struct kmt_kept *k;
+	struct kmt_recent *k;
 	struct kmt_text *t;
 	size_t len;
 	char *all;
 
 	printer_set(&m.printer, &look, NULL);
-	assert_int_equal(kmt_kept_new(100000, &k), 0);
+	assert_int_equal(kmt_recent_new(100000, &k), 0);
 	put(k, &m, &st, 500);
 	assert_int_equal(kmt_text_new(k, &look, "nop", NULL, &t), 0);
 	put(k, NULL, &st, 100000);	/* nothing of the 500 is kept any more */
-	kmt_kept_clear(k);
-	kmt_kept_free(k);
+	kmt_recent_clear(k);
+	kmt_recent_free(k);
 	all = read_all(t, 1000, &len);
 	assert_int_equal(len, sizeof(nop_head) - 1 + m.text.len);
 	assert_memory_equal(all + sizeof(nop_head) - 1, m.text.data, m.text.len);
@@ -185,18 +185,18 @@ static void test_fixed(void **state)
 
 static void is_head(const struct kmt_look *look, const char *tracer, const char *expect)
 {
-	struct kmt_kept *k;
+	struct kmt_recent *k;
 	struct kmt_text *t;
 	size_t len;
 	char *all;
 
-	assert_int_equal(kmt_kept_new(HUGE_BYTES, &k), 0);
+	assert_int_equal(kmt_recent_new(HUGE_BYTES, &k), 0);
 	assert_int_equal(kmt_text_new(k, look, tracer, NULL, &t), 0);
 	all = read_all(t, 64, &len);
 	assert_string_equal(all, expect);
 	free(all);
 	kmt_text_free(t);
-	kmt_kept_free(k);
+	kmt_recent_free(k);
 }
 
 /* The core's lines and then the tracer's, as Linux 2.6.30 wrote them. */
@@ -234,7 +234,7 @@ static void test_samples(void **state)
 	const struct kmt_look plain = { 0 }, table = { .table = true };
 	struct kmt_names *known = calloc(1, sizeof(*known));
 	struct kmt_sink sink;
-	struct kmt_kept *k;
+	struct kmt_recent *k;
 	struct kmt_text *t;
 	size_t len;
 	char *all;
@@ -242,8 +242,8 @@ static void test_samples(void **state)
 	assert_non_null(known);
 	known->refs = 1;
 	assert_int_equal(kmt_symbols_parse(kallsyms, sizeof(kallsyms) - 1, "x", &known->symbols), 0);
-	assert_int_equal(kmt_kept_new(HUGE_BYTES, &k), 0);
-	sink = kmt_kept_sink(k);
+	assert_int_equal(kmt_recent_new(HUGE_BYTES, &k), 0);
+	sink = kmt_recent_sink(k);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(sink.event(sink.ctx, &events[i]), 0);
 	assert_int_equal(kmt_text_new(k, &plain, "kmemtrace", known, &t), 0);
@@ -262,7 +262,7 @@ static void test_samples(void **state)
 		"  +      K   4096   4096   000000d0   0xffff88007cad6000     -1   getname\n");
 	free(all);
 	kmt_text_free(t);
-	kmt_kept_free(k);
+	kmt_recent_free(k);
 }
 
 /* ---- the bound ---- */
@@ -273,17 +273,17 @@ static void test_overwriting(void **state)
 	const size_t total = 60000;
 	struct model m = { 0 };
 	struct stream st = new_stream(9);
-	struct kmt_kept_state s;
-	struct kmt_kept *k;
+	struct kmt_recent_state s;
+	struct kmt_recent *k;
 	struct kmt_text *t;
 	size_t len, first, expect;
 	char *all;
 
 	printer_set(&m.printer, &look, NULL);
-	assert_int_equal(kmt_kept_new(200000, &k), 0);
+	assert_int_equal(kmt_recent_new(200000, &k), 0);
 	for (size_t i = 0; i < total; i += 100) {
 		put(k, &m, &st, 100);
-		kmt_kept_state(k, &s);
+		kmt_recent_state(k, &s);
 		assert_int_equal(s.events + s.overwritten, i + 100);
 		assert_true(s.bytes <= 200000);
 	}
@@ -298,21 +298,21 @@ static void test_overwriting(void **state)
 	free(all);
 	kmt_text_free(t);
 	/* a smaller bound holds at once, and forgetting is no loss */
-	kmt_kept_limit(k, KMT_KEPT_LEAST);
-	kmt_kept_state(k, &s);
-	assert_true(s.bytes <= KMT_KEPT_LEAST);
+	kmt_recent_limit(k, KMT_RECENT_LEAST);
+	kmt_recent_state(k, &s);
+	assert_true(s.bytes <= KMT_RECENT_LEAST);
 	assert_int_equal(s.events + s.overwritten, total);
-	kmt_kept_clear(k);
-	kmt_kept_state(k, &s);
+	kmt_recent_clear(k);
+	kmt_recent_state(k, &s);
 	assert_int_equal(s.events + s.overwritten + s.bytes, 0);
-	kmt_kept_free(k);
+	kmt_recent_free(k);
 	model_done(&m);
 }
 
 /* ---- the pipe ---- */
 
 /* Reads until nothing is left; every piece ends with a line. */
-static void drain(struct kmt_pipe *p, struct kmt_kept *k, size_t size, struct kmt_buf *out)
+static void drain(struct kmt_pipe *p, struct kmt_recent *k, size_t size, struct kmt_buf *out)
 {
 	const struct kmt_look look = { 0 };
 	char part[5000];
@@ -333,12 +333,12 @@ static void test_pipe(void **state)
 	struct model m = { 0 };
 	struct stream st = new_stream(21);
 	_cleanup_buf_ struct kmt_buf out = { 0 };
-	struct kmt_kept *k;
+	struct kmt_recent *k;
 	struct kmt_pipe *p = NULL;
 	uint64_t seed = 4;
 
 	printer_set(&m.printer, &look, NULL);
-	assert_int_equal(kmt_kept_new(HUGE_BYTES, &k), 0);
+	assert_int_equal(kmt_recent_new(HUGE_BYTES, &k), 0);
 	assert_int_equal(kmt_pipe_new(&p), 0);
 	assert_false(kmt_pipe_ready(p, k));
 	for (int i = 0; i < 60; i++) {
@@ -353,7 +353,7 @@ static void test_pipe(void **state)
 	assert_memory_equal(out.data, m.text.data, out.len);
 	assert_int_equal(kmt_pipe_missed(p), 0);
 	kmt_pipe_free(p);
-	kmt_kept_free(k);
+	kmt_recent_free(k);
 	model_done(&m);
 }
 
@@ -376,18 +376,18 @@ static void test_pipe_missed(void **state)
 {
 	_cleanup_buf_ struct kmt_buf out = { 0 };
 	struct stream st = new_stream(8);
-	struct kmt_kept_state s;
+	struct kmt_recent_state s;
 	unsigned long long lost;
-	struct kmt_kept *k;
+	struct kmt_recent *k;
 	struct kmt_pipe *p = NULL;
 	size_t lines;
 
-	assert_int_equal(kmt_kept_new(100000, &k), 0);
+	assert_int_equal(kmt_recent_new(100000, &k), 0);
 	assert_int_equal(kmt_pipe_new(&p), 0);
 	put(k, NULL, &st, 10);
 	drain(p, k, 4096, &out);
 	put(k, NULL, &st, 50000);
-	kmt_kept_state(k, &s);
+	kmt_recent_state(k, &s);
 	drain(p, k, 4096, &out);
 	count(&out, &lines, &lost);
 	assert_int_equal(lines + lost, 50010);
@@ -395,7 +395,7 @@ static void test_pipe_missed(void **state)
 	assert_int_equal(kmt_pipe_missed(p), lost);
 	/* what was forgotten on purpose is not missed */
 	put(k, NULL, &st, 700);
-	kmt_kept_clear(k);
+	kmt_recent_clear(k);
 	kmt_pipe_clear(p);
 	assert_false(kmt_pipe_ready(p, k));
 	put(k, NULL, &st, 3);
@@ -405,7 +405,7 @@ static void test_pipe_missed(void **state)
 	assert_int_equal(lines, 3);
 	assert_int_equal(lost, 0);
 	kmt_pipe_free(p);
-	kmt_kept_free(k);
+	kmt_recent_free(k);
 }
 
 /* A buffer that is too small for one line: in pieces, nothing lost. */
@@ -415,13 +415,13 @@ static void test_pipe_pieces(void **state)
 	struct model m = { 0 };
 	struct stream st = new_stream(6);
 	_cleanup_buf_ struct kmt_buf out = { 0 };
-	struct kmt_kept *k;
+	struct kmt_recent *k;
 	struct kmt_pipe *p = NULL;
 	char part[7];
 	ssize_t n;
 
 	printer_set(&m.printer, &look, NULL);
-	assert_int_equal(kmt_kept_new(HUGE_BYTES, &k), 0);
+	assert_int_equal(kmt_recent_new(HUGE_BYTES, &k), 0);
 	assert_int_equal(kmt_pipe_new(&p), 0);
 	put(k, &m, &st, 20);
 	while ((n = kmt_pipe_read(p, k, &look, NULL, part, sizeof(part))) > 0)
@@ -429,7 +429,7 @@ static void test_pipe_pieces(void **state)
 	assert_int_equal(n, 0);
 	assert_string_equal(kmt_buf_str(&out), kmt_buf_str(&m.text));
 	kmt_pipe_free(p);
-	kmt_kept_free(k);
+	kmt_recent_free(k);
 	model_done(&m);
 }
 
@@ -442,15 +442,15 @@ static void test_losses(void **state)
 	_cleanup_buf_ struct kmt_buf out = { 0 };
 	struct stream st = new_stream(2);
 	struct kmt_sink sink;
-	struct kmt_kept *k;
+	struct kmt_recent *k;
 	struct kmt_pipe *p = NULL;
 	struct kmt_text *t;
 	size_t len;
 	char *all, *at;
 
-	assert_int_equal(kmt_kept_new(HUGE_BYTES, &k), 0);
+	assert_int_equal(kmt_recent_new(HUGE_BYTES, &k), 0);
 	assert_int_equal(kmt_pipe_new(&p), 0);
-	sink = kmt_kept_sink(k);
+	sink = kmt_recent_sink(k);
 	put(k, NULL, &st, 2);
 	drain(p, k, 4096, &out);
 	sink.lost(sink.ctx, &lost);
@@ -473,7 +473,7 @@ static void test_losses(void **state)
 	free(all);
 	kmt_text_free(t);
 	kmt_pipe_free(p);
-	kmt_kept_free(k);
+	kmt_recent_free(k);
 }
 
 /* ---- one writes, others read ---- */
@@ -491,14 +491,14 @@ static void test_threads(void **state)
 {
 	const struct kmt_look look = { 0 };
 	_cleanup_buf_ struct kmt_buf out = { 0 };
-	struct kmt_kept_state s;
+	struct kmt_recent_state s;
 	unsigned long long lost;
-	struct kmt_kept *k;
+	struct kmt_recent *k;
 	struct kmt_pipe *p = NULL;
 	size_t lines, total;
 	pthread_t thread;
 
-	assert_int_equal(kmt_kept_new(300000, &k), 0);
+	assert_int_equal(kmt_recent_new(300000, &k), 0);
 	assert_int_equal(kmt_pipe_new(&p), 0);
 	assert_int_equal(pthread_create(&thread, NULL, writer, k), 0);
 	do {
@@ -520,7 +520,7 @@ static void test_threads(void **state)
 			if (n > 0)
 				kmt_buf_add(&out, part, (size_t)n);
 		}
-		kmt_kept_state(k, &s);
+		kmt_recent_state(k, &s);
 		total = s.events + s.overwritten;
 	} while (total < THREAD_EVENTS);
 	pthread_join(thread, NULL);
@@ -528,7 +528,7 @@ static void test_threads(void **state)
 	count(&out, &lines, &lost);
 	assert_int_equal(lines + lost, THREAD_EVENTS);
 	kmt_pipe_free(p);
-	kmt_kept_free(k);
+	kmt_recent_free(k);
 }
 
 int main(void)
