@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "control/deadline.h"
 #include "control/stat.h"
 #include "control/tree_priv.h"
 
@@ -143,6 +144,7 @@ int kmt_tree_new(const struct kmt_tree_opts *opts, struct kmt_tree **ret_tree)
 	t->opts = *opts;
 	t->ops = opts->ops;
 	pthread_mutex_init(&t->lock, NULL);
+	kmt_cond_init(&t->dropped);
 	err = instance_make(t, "", &root);
 	if (err)
 		kmt_tree_free(t);
@@ -160,6 +162,7 @@ void kmt_tree_free(struct kmt_tree *t)
 			t->ops->end(t->first->tracer);
 		instance_remove(t, t->first);
 	}
+	pthread_cond_destroy(&t->dropped);
 	pthread_mutex_destroy(&t->lock);
 	free(t);
 }
@@ -167,7 +170,8 @@ void kmt_tree_free(struct kmt_tree *t)
 void kmt_tree_drop(struct kmt_instance *i)
 {
 	pthread_mutex_lock(&i->tree->lock);
-	i->n_users--;
+	if (!--i->n_users)
+		pthread_cond_broadcast(&i->tree->dropped);
 	pthread_mutex_unlock(&i->tree->lock);
 }
 
@@ -444,23 +448,40 @@ int kmt_tree_mkdir(struct kmt_tree *t, kmt_node dir, const char *name, kmt_node 
 	return err && err != -EEXIST ? refused_dir(t, err, name) : err;
 }
 
+/* The live instance of that name without users, for which it waits; the lock is held. */
+static int find_unused(struct kmt_tree *t, const char *name, struct kmt_instance **ret_instance)
+{
+	struct timespec until = kmt_deadline(t->opts.close_wait_ms);
+	int timed_out = !t->opts.close_wait_ms;
+
+	for (;;) {
+		struct kmt_instance *i = instance_named(t, name);
+
+		if (!i || i->state != KMT_INSTANCE_LIVE)
+			return -ENOENT;
+		if (!i->n_users) {
+			*ret_instance = i;
+			return 0;
+		}
+		if (timed_out)
+			return kmt_err(-EBUSY, "one of its files is open");
+		timed_out = pthread_cond_timedwait(&t->dropped, &t->lock, &until);
+	}
+}
+
 int kmt_tree_rmdir(struct kmt_tree *t, kmt_node dir, const char *name)
 {
-	struct kmt_instance *i;
+	struct kmt_instance *i = NULL;
 	kmt_node node;
-	int err = 0;
+	int err;
 
 	if (dir != node_of(t->first, SLOT_INSTANCES)) {
 		err = kmt_tree_lookup(t, dir, name, &node);
 		return err ? err : -EPERM;
 	}
 	pthread_mutex_lock(&t->lock);
-	i = instance_named(t, name);
-	if (!i || i->state != KMT_INSTANCE_LIVE)
-		err = -ENOENT;
-	else if (i->n_users)
-		err = kmt_err(-EBUSY, "one of its files is open");
-	else
+	err = find_unused(t, name, &i);
+	if (!err)
 		i->state = KMT_INSTANCE_ENDING;
 	pthread_mutex_unlock(&t->lock);
 	if (err)

@@ -35,6 +35,11 @@ struct kmt_tree_opts {
 	const struct kmt_control_ops *ops;	/* borrowed */
 	bool	has_stat_group;		/* trace_stat/ can be read by stat_gid */
 	gid_t	stat_gid;
+	/*
+	 * How long rmdir waits for files to be closed: FUSE tells of that after close(2)
+	 * has returned, so what was open a moment ago may be on its way.
+	 */
+	unsigned close_wait_ms;
 };
 
 struct kmt_tree_stat {

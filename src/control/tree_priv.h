@@ -35,6 +35,7 @@ struct kmt_tree {
 	struct kmt_tree_opts opts;
 	const struct kmt_control_ops *ops;
 	pthread_mutex_t lock;
+	pthread_cond_t dropped;	/* an instance has no users any more */
 	struct kmt_instance *first;	/* the root; then in the order of making */
 	uint64_t n_made;
 };

@@ -2,7 +2,8 @@
 /*
  * Tracers that trace nothing: a setting is a string, an event the line
  * "event N\n", made by whoever tests. What a value may be is decided by rules that
- * are simple enough to be seen here.
+ * are simple enough to be seen here. Counters lie in memory that is shared with
+ * processes that are forked later.
  */
 #ifndef KMT_TESTS_FAKE_CONTROL_H
 #define KMT_TESTS_FAKE_CONTROL_H
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -24,11 +26,13 @@ struct fake {
 	bool never_traced;
 };
 
+#define FAKE_KNOB_LEN	70000	/* more than a list may have */
+
 struct fake_tracer {
 	struct fake *fake;
 	char name[64];
 	pthread_mutex_t lock;
-	char *knob[KMT_KNOB_MAX];
+	char knob[KMT_KNOB_MAX][FAKE_KNOB_LEN];
 	unsigned first, next;	/* kept events: first .. next-1 */
 	unsigned taken;		/* up to which the pipe took them */
 	unsigned n_resets;
@@ -39,6 +43,15 @@ struct fake_text {
 	int n_inside;		/* threads: at most one */
 };
 
+static inline void *fake_shared(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		abort();
+	return p;
+}
+
 static inline int fake_make(void *ctx, const char *name, void **ret_tracer)
 {
 	static const char *const start[KMT_KNOB_MAX] = {
@@ -46,15 +59,19 @@ static inline int fake_make(void *ctx, const char *name, void **ret_tracer)
 	};
 	struct fake *fake = ctx;
 	struct fake_tracer *t;
+	pthread_mutexattr_t attr;
 
 	if (*name && fake->may_not_make)
 		return kmt_err(-EPERM, "this shows one session");
-	t = calloc(1, sizeof(*t));
+	t = fake_shared(sizeof(*t));
 	t->fake = fake;
 	snprintf(t->name, sizeof(t->name), "%s", name);
 	for (int i = 0; i < KMT_KNOB_MAX; i++)
-		t->knob[i] = strdup(start[i]);
-	pthread_mutex_init(&t->lock, NULL);
+		snprintf(t->knob[i], FAKE_KNOB_LEN, "%s", start[i]);
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_mutex_init(&t->lock, &attr);
+	pthread_mutexattr_destroy(&attr);
 	__atomic_add_fetch(&fake->n_tracers, 1, __ATOMIC_SEQ_CST);
 	*ret_tracer = t;
 	return 0;
@@ -65,10 +82,8 @@ static inline void fake_end(void *tracer)
 	struct fake_tracer *t = tracer;
 
 	__atomic_sub_fetch(&t->fake->n_tracers, 1, __ATOMIC_SEQ_CST);
-	for (int i = 0; i < KMT_KNOB_MAX; i++)
-		free(t->knob[i]);
 	pthread_mutex_destroy(&t->lock);
-	free(t);
+	munmap(t, sizeof(*t));
 }
 
 static inline int fake_get(void *tracer, enum kmt_knob knob, struct kmt_buf *out)
@@ -122,10 +137,8 @@ static inline int fake_set(void *tracer, enum kmt_knob knob, const char *value)
 
 	pthread_mutex_lock(&t->lock);
 	err = fake_check(t, knob, value);
-	if (!err) {
-		free(t->knob[knob]);
-		t->knob[knob] = strdup(value);
-	}
+	if (!err)
+		snprintf(t->knob[knob], FAKE_KNOB_LEN, "%s", value);
 	pthread_mutex_unlock(&t->lock);
 	return err;
 }
