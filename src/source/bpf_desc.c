@@ -208,9 +208,9 @@ int kmt_bpf_desc_parse(const void *data, size_t len, const char *layout, struct 
 		struct kmt_block b;
 		int err;
 
-		/* a map's value may be longer than what was put there */
+		/* the map's value is at most seven bytes longer than what was put there */
 		if (kmt_block_parse(p, &b))
-			break;
+			return damaged("no block where one should be");
 		if (b.stored_len > len - KMT_BLOCK_HEAD || b.codec != KMT_CODEC_RAW ||
 		    kmt_block_check(&b, p))
 			return damaged("a checksum is wrong");
