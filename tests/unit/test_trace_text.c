@@ -12,7 +12,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "store/kept.h"
+#include "store/recent.h"
 #include "symbol/symbols.h"
 
 /* src/cmd is no part of the library */
@@ -68,7 +68,7 @@ static void keep_line(const struct kmt_sink *sink, const char *line)
 }
 
 struct sample {
-	struct kmt_kept *kept;
+	struct kmt_recent *kept;
 	struct kmt_names names;
 	char *plain, *table, *header;
 };
@@ -84,8 +84,8 @@ static int open_sample(void **state)
 	s.header = read_sample("table-header-2008.txt");
 	assert_int_equal(lines_end(s.plain, N_SAME), strlen(s.plain));
 	assert_int_equal(kmt_symbols_load(SAMPLES "kallsyms-2008.txt", &s.names.symbols), 0);
-	assert_int_equal(kmt_kept_new(1 << 20, &s.kept), 0);
-	sink = kmt_kept_sink(s.kept);
+	assert_int_equal(kmt_recent_new(1 << 20, &s.kept), 0);
+	sink = kmt_recent_sink(s.kept);
 	for (int i = 0; i < N_SAME; i++)
 		keep_line(&sink, s.plain + lines_end(s.plain, i));
 	*state = &s;
@@ -97,7 +97,7 @@ static int close_sample(void **state)
 	struct sample *s = *state;
 
 	assert_int_equal(s->names.refs, 1);
-	kmt_kept_free(s->kept);
+	kmt_recent_free(s->kept);
 	kmt_symbols_free(s->names.symbols);
 	free(s->plain);
 	free(s->table);
@@ -173,7 +173,7 @@ static void nop_keeps_the_events(void **state)
 static void any_part_is_the_same(void **state)
 {
 	struct sample *s = *state;
-	struct kmt_sink sink = kmt_kept_sink(s->kept);
+	struct kmt_sink sink = kmt_recent_sink(s->kept);
 	struct kmt_text *t, *all;
 	char whole[8192], part[700];
 	size_t len;
