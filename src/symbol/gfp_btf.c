@@ -5,6 +5,7 @@
  * in symbol/.
  */
 #include <bpf/btf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -39,6 +40,18 @@ static ssize_t read_types(void *data, size_t size)
 	return n < 0 ? -errno : (ssize_t)len;
 }
 
+/* libbpf knows other places, and would say itself that there is nothing. */
+static struct btf *look_elsewhere(void)
+{
+	libbpf_print_fn_t print = libbpf_set_print(NULL);
+	struct btf *btf = btf__load_vmlinux_btf();
+	int err = errno;
+
+	libbpf_set_print(print);
+	errno = err;
+	return btf;
+}
+
 int kmt_kernel_btf_load(struct btf **ret)
 {
 	_cleanup_free_ void *data = NULL;
@@ -55,7 +68,7 @@ int kmt_kernel_btf_load(struct btf **ret)
 	if (len > 0 && len <= UINT32_MAX)
 		btf = btf__new(data, (uint32_t)len);
 	else
-		btf = btf__load_vmlinux_btf();	/* it knows other places, too */
+		btf = look_elsewhere();
 	if (!btf)
 		return kmt_err(errno == ESRCH ? -ENOENT : -errno,
 			       "this kernel has no BTF (" VMLINUX_BTF ")");
