@@ -212,14 +212,16 @@ static void look_at_tracefs(struct kmt_probe *p)
 static bool has_memory_bases(void)
 {
 	_cleanup_fclose_ FILE *f = fopen("/proc/kallsyms", "re");
-	char line[512], name[128];
-	unsigned long long addr;
+	char line[512], *name;
 	int found = 0;
 
 	while (f && found < 2 && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%llx %*c %127s", &addr, name) == 2 && addr)
-			found += !strcmp(name, KMT_SYMBOL_LINEAR) ||
-				 !strcmp(name, KMT_SYMBOL_VMEMMAP);
+		bool has_address = strtoull(line, &name, 16);
+
+		name += strnlen(name, 3);	/* behind " d " */
+		name[strcspn(name, "\n")] = '\0';
+		found += has_address && (!strcmp(name, KMT_SYMBOL_LINEAR) ||
+					 !strcmp(name, KMT_SYMBOL_VMEMMAP));
 	}
 	return found == 2;
 }
@@ -271,7 +273,8 @@ void kmt_probe(struct kmt_probe *ret)
 	ret->cmpxchg = kmt_probe_cmpxchg();
 	look_at_tracefs(ret);
 	ret->kallsyms = look_at_kallsyms();
-	ret->page_cache = !ret->kallsyms && has_memory_bases();
+	/* a hundred thousand lines are not read for what is not needed */
+	ret->page_cache = !ret->kfunc_cache && !ret->kallsyms && has_memory_bases();
 	look_at_memory(ret);
 	ret->kprobes = !access("/sys/bus/event_source/devices/kprobe/type", F_OK);
 	libbpf_set_print(print);
