@@ -163,6 +163,8 @@ int kmt_kept_pin(struct kmt_source *src, struct kmt_kept *k, const char *name, b
 	if (!err) {
 		let_go(b->load->links, b->load->n_links);
 		let_go(b->load->functions.links, b->load->functions.n_links);
+		/* our number will be another process's */
+		kmt_bpf_awake(b, false);
 	} else {
 		snprintf(why, sizeof(why), "%s", kmt_err_text());
 		kmt_kept_sweep(k);
