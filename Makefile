@@ -123,7 +123,7 @@ run: setup
 check:
 	@scripts/setup check
 	@$(MAKE) --no-print-directory all unit tools
-	@$(MAKE) --no-print-directory SAN=1 unit
+	@$(MAKE) --no-print-directory SAN=1 all unit
 	@$(MAKE) --no-print-directory FUZZ=1 fuzzers
 	@scripts/check $(B)
 
