@@ -149,6 +149,7 @@ bench:
 	@tests/bench/run $(B)
 	@tests/bench/recordings $(B)
 	@tests/bench/functions $(B)
+	@tests/bench/mount $(B)
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/share/man/man1 \
