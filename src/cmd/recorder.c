@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -73,6 +74,22 @@ static int open_there(struct kmt_recorder *r)
 	return r->fd < 0 ? cannot_make(r->path, err) : 0;
 }
 
+/*
+ * Two writers would leave a file that is neither's. The lock goes with the
+ * descriptor; where a file system has none, nobody is kept out.
+ */
+static int lock(struct kmt_recorder *r)
+{
+	struct stat st;
+
+	if (fstat(r->fd, &st) || !S_ISREG(st.st_mode) || !flock(r->fd, LOCK_EX | LOCK_NB) ||
+	    errno != EWOULDBLOCK)
+		return 0;
+	r->is_new = false;	/* it is the other's now, whoever made it */
+	return kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "'%s' is being written by another process",
+			    r->path);
+}
+
 int kmt_recorder_open(struct kmt_recorder *r, const char *path, bool force)
 {
 	/* a recording holds addresses of the kernel: nobody else's business */
@@ -84,9 +101,15 @@ int kmt_recorder_open(struct kmt_recorder *r, const char *path, bool force)
 		return open_stdout(r);
 	r->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 	r->is_new = r->fd >= 0;
-	if (r->fd >= 0 || errno != EEXIST || !force)
-		return r->fd < 0 ? cannot_make(path, errno) : 0;
-	return open_there(r);
+	if (r->fd < 0 && (errno != EEXIST || !force))
+		return cannot_make(path, errno);
+	if (r->fd < 0) {
+		int status = open_there(r);
+
+		if (status)
+			return status;
+	}
+	return lock(r);
 }
 
 static void empty_file(const struct kmt_recorder *r)

@@ -211,6 +211,29 @@ stalled_reader() {
 	expect_messages 100 1000 0
 }
 
+@test "a file that another one is writing is refused, and left as it is" {
+	local status=0 command
+	recording --buffer 16M
+	for command in "record" "record --aggregate" "stat"; do
+		status=0
+		"$KMT" $command --force -o "$K" --for 1s >"$D/stdout" 2>"$ERR" || status=$?
+		expect "exit status of $command" "$status" = 3
+		one_line
+		grep -q "is being written by another process" "$ERR" || fail "said: $(cat "$ERR")"
+	done
+	status=0
+	"$KMT" convert -f "$ROOT/tests/golden/samples/default-2008.txt" -o "$K" 2>"$ERR" || status=$?
+	expect "exit status of convert" "$status" = 3
+	"$LOAD/msgq" -n 100 -s 1000
+	kill -INT "$TOOL"
+	wait "$TOOL"
+	books
+	expect allocs "$(sum allocs "$SITE")" = 100
+	expect "damaged" "$(value quality.lost_input)" = 0
+	# and then it may be
+	"$KMT" record -f -o "$K" --for 10ms 2>"$ERR"
+}
+
 @test "a directory, a missing directory, a closed standard output: one line, status 3" {
 	local status target
 	for target in "$D" "$D/none/a.kmt"; do
