@@ -16,7 +16,7 @@ struct diff_opts {
 	const char *by, *sort, *columns, *format, *tracer, *kallsyms;
 	struct kmt_strlist filters;
 	uint64_t limit;
-	bool bytes, no_header, strict;
+	bool bytes, no_header, strict, user_pages;
 };
 
 #define OFF(f) offsetof(struct diff_opts, f)
@@ -26,6 +26,8 @@ static const struct kmt_option diff_options[] = {
 	  "site, cache, site,cache or stack (default: site)", 0, 0, NULL },
 	{ "tracer", 0, KMT_OPT_STRING, OFF(tracer), "NAME",
 	  "slab, page, percpu or vmalloc (default: slab)", 0, 0, NULL },
+	{ "user-pages", 0, KMT_OPT_FLAG, OFF(user_pages), NULL,
+	  "with tracer page: pages of processes and page cache too", 0, 0, NULL },
 	{ "filter", 'f', KMT_OPT_LIST, OFF(filters), "EXPR",
 	  "only events with cache=GLOB, site=GLOB, ..., in both; any column of the result: "
 	  "COLUMN>=VALUE; may be given several times", 0, 0, NULL },
@@ -77,6 +79,7 @@ static int side_init(struct side *s, const struct diff_opts *o, size_t kind, con
 	s->ask.select.from = file;
 	s->ask.select.strict = o->strict;
 	s->ask.select.tracer = o->tracer;
+	s->ask.select.user_pages = o->user_pages;
 	s->ask.select.kallsyms = o->kallsyms;
 	s->ask.limit = 0;
 	s->ask.format = o->format;

@@ -29,6 +29,9 @@
 #define TRACER_ROW										\
 	{ "tracer", 0, KMT_OPT_STRING, OFF(tracer), "A,B,...",					\
 	  "slab, page, percpu or vmalloc (default: slab)", 0, 0, NULL }
+#define USER_PAGES_ROW										\
+	{ "user-pages", 0, KMT_OPT_FLAG, OFF(user_pages), NULL,					\
+	  "with tracer page: pages of processes and page cache too", 0, 0, NULL }
 #define KALLSYMS_ROW(what)									\
 	{ "kallsyms", 0, KMT_OPT_STRING, OFF(kallsyms), "FILE",					\
 	  "kernel symbols (default: the recording's own" what ")", 0, 0, NULL }
@@ -38,6 +41,7 @@
 
 const struct kmt_option kmt_select_file_options[] = {
 	TRACER_ROW,
+	USER_PAGES_ROW,
 	FILTER_ROW,
 	KALLSYMS_ROW(""),
 	STRICT_ROW,
@@ -47,8 +51,7 @@ const struct kmt_option kmt_select_file_options[] = {
 /* What is traced, and the room for it. */
 #define TRACE_ROWS										\
 	TRACER_ROW,										\
-	{ "user-pages", 0, KMT_OPT_FLAG, OFF(user_pages), NULL,					\
-	  "with tracer page: pages of processes and page cache too", 0, 0, NULL },		\
+	USER_PAGES_ROW,										\
 	FILTER_ROW,										\
 	{ "follow", 0, KMT_OPT_FLAG, OFF(follow), NULL,						\
 	  "only CMD and its children (or those of --filter tgid=N)", 0, 0, NULL },		\

@@ -101,6 +101,23 @@ same_sites() {
 	done
 }
 
+@test "user pages of a recording: in report, in diff, and in what is made of it" {
+	for pair in $PAIRS; do
+		file=$(D "${pair%:*}")
+		want=$(grep -c 'mm_page_alloc:' "$(D "${pair#*:}")")
+		# shellcheck disable=SC2046
+		expect report "$("$KMT" report "$file" --tracer page --user-pages $(syms "$file") \
+			--format json 2>/dev/null | jq .summary.allocs)" = "$want"
+		expect diff "$("$KMT" diff "$file" "$file" --tracer page --user-pages --limit 0 $(syms "$file") \
+			--format json 2>/dev/null | jq '[.rows[].allocs_a] | add')" = "$want"
+		# shellcheck disable=SC2046
+		"$KMT" convert "$file" --tracer page --user-pages -f -o "$(D new.kmt)" $(syms "$file") 2>/dev/null
+		expect converted "$("$KMT" report "$(D new.kmt)" --tracer page --format json |
+			jq .summary.allocs)" = "$want"
+	done
+	refused 2 "belongs to --tracer page" report "$file" --user-pages
+}
+
 @test "slab alone: nothing of the other layers, and a word about them" {
 	for pair in $PAIRS; do
 		kmt stat --from "$(D "${pair%:*}")" --format json
