@@ -20,8 +20,19 @@ static void signal_set(sigset_t *set)
 	sigaddset(set, SIGCHLD);
 }
 
+static void turn_away(void)
+{
+	int fd = open("/dev/null", O_RDWR);
+
+	for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
+		if (fd < 0 || dup2(fd, i) < 0)
+			_exit(126);	/* better not at all than across the screen */
+	if (fd > STDERR_FILENO)
+		close(fd);
+}
+
 /* In the child: wait for the word, then become the command; a failure goes back as an errno. */
-static void __attribute__((noreturn)) become(char **argv, int go, int back)
+static void __attribute__((noreturn)) become(char **argv, bool quiet, int go, int back)
 {
 	sigset_t set;
 	char c;
@@ -31,6 +42,8 @@ static void __attribute__((noreturn)) become(char **argv, int go, int back)
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
+	if (quiet)
+		turn_away();
 	if (read(go, &c, 1) != 1)
 		_exit(127);
 	execvp(argv[0], argv);
@@ -40,7 +53,7 @@ static void __attribute__((noreturn)) become(char **argv, int go, int back)
 	_exit(127);
 }
 
-int kmt_run_init(struct kmt_run *r, char **argv)
+static int init(struct kmt_run *r, char **argv, bool quiet)
 {
 	sigset_t set;
 	int go[2], back[2];
@@ -64,7 +77,7 @@ int kmt_run_init(struct kmt_run *r, char **argv)
 	if (r->pid == 0) {
 		close(go[1]);
 		close(back[0]);
-		become(argv, go[0], back[1]);
+		become(argv, quiet, go[0], back[1]);
 	}
 	close(go[0]);
 	close(back[1]);
@@ -77,6 +90,16 @@ int kmt_run_init(struct kmt_run *r, char **argv)
 	r->go_fd = go[1];
 	r->back_fd = back[0];
 	return 0;
+}
+
+int kmt_run_init(struct kmt_run *r, char **argv)
+{
+	return init(r, argv, false);
+}
+
+int kmt_run_init_quiet(struct kmt_run *r, char **argv)
+{
+	return init(r, argv, true);
 }
 
 int kmt_run_go(struct kmt_run *r)
@@ -115,7 +138,7 @@ bool kmt_run_over(struct kmt_run *r)
 			kill(r->pid, si.ssi_signo);
 		r->signal = si.ssi_signo;
 	}
-	return r->signal || (r->pid && r->ended);
+	return r->signal || (r->pid && r->ended && !r->goes_on);
 }
 
 void kmt_run_done(struct kmt_run *r)

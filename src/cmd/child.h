@@ -12,6 +12,7 @@ struct kmt_run {
 	int go_fd, back_fd;	/* "go" to the child, its exec error back */
 	pid_t pid;		/* 0 = no command */
 	bool started, ended;
+	bool goes_on;		/* the run does not end with the command */
 	int wait_status;
 	int signal;		/* that asked us to stop, 0 = none */
 };
@@ -20,6 +21,8 @@ struct kmt_run {
 
 /* Block the signals; fork the command if argv is not NULL: it waits for kmt_run_go(). */
 int kmt_run_init(struct kmt_run *r, char **argv);
+/* The same where the terminal is ours: the command reads and writes /dev/null. */
+int kmt_run_init_quiet(struct kmt_run *r, char **argv);
 /* Let the command run; -ENOENT and the like when it cannot be executed. */
 int kmt_run_go(struct kmt_run *r);
 /* Look at pending signals; true when the run should end. Never waits. */

@@ -244,7 +244,7 @@ int kmt_select_command(struct kmt_select *s, struct kmt_run *run, char **argv)
 
 	if (f->follow && !argv && !f->n_tgid && !f->n_pid)
 		return kmt_cmd_fail(KMT_EXIT_USAGE, "--follow needs a CMD or --filter tgid=N");
-	if (kmt_run_init(run, argv))
+	if (s->quiet_command ? kmt_run_init_quiet(run, argv) : kmt_run_init(run, argv))
 		return kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "%s", kmt_err_text());
 	if (f->follow && argv) {
 		if (f->n_tgid >= KMT_FILTER_MAX)

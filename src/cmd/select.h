@@ -20,6 +20,7 @@ struct kmt_select {
 	struct kmt_strlist filter_exprs;
 	uint64_t objects, objects_kb, sites, buffer_bytes;
 	bool hash_maps;
+	bool quiet_command;		/* set by the command: the terminal is ours */
 	bool follow, own, strict, realtime, user_pages;
 	/* made from them */
 	char module_name[KMT_MODULE_NAME];

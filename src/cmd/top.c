@@ -57,7 +57,7 @@ extern const struct kmt_command kmt_command_top;
 
 struct top {
 	struct top_opts *o;
-	char **own_argv;
+	char **own_argv, **argv;	/* argv: the command; NULL: none */
 	struct kmt_view view;
 	struct kmt_run run;
 	struct kmt_replay replay;
@@ -67,7 +67,7 @@ struct top {
 	uint64_t read_ns, mark_ns;	/* CLOCK_MONOTONIC; a recording: after its start */
 	uint64_t next_ns, printed;	/* --batch */
 	int held_fd, stderr_fd;		/* what is said while the screen is on; standard error */
-	char title[80];
+	char title[80], state[48];
 };
 
 /* ---- standard error, which would be written across the screen ---- */
@@ -156,6 +156,8 @@ static enum kmt_key key_of(const struct top *t, const struct kmt_analysis *a)
 {
 	if (a->needs & KMT_NEEDS_TASKS)
 		return KMT_BY_TASK;
+	if (a->needs & KMT_NEEDS_CGROUPS)
+		return KMT_BY_CGROUP;
 	return t->o->ask.stacks || (a->needs & KMT_NEEDS_STACKS) ? KMT_BY_STACK : KMT_BY_SITE;
 }
 
@@ -167,7 +169,8 @@ static enum kmt_key key_now(const struct top *t)
 /* Of these it is all the same. */
 static bool any_key(const struct kmt_analysis *a)
 {
-	return !strcmp(a->name, "cache") || !strcmp(a->name, "page");
+	return !strcmp(a->name, "cache") || !strcmp(a->name, "page") ||
+	       (a->needs & KMT_NEEDS_CPUS);
 }
 
 static int can_show(const struct top *t, const struct kmt_analysis *a)
@@ -180,9 +183,31 @@ static int can_show(const struct top *t, const struct kmt_analysis *a)
 		return 0;
 	if (wanted == KMT_BY_TASK)
 		return kmt_err(-ENOTSUP, "not counted by process: start with --by task");
+	if (wanted == KMT_BY_CGROUP)
+		return kmt_err(-ENOTSUP, "not counted by cgroup: start with --by cgroup");
 	if (wanted == KMT_BY_STACK && now == KMT_BY_SITE)
 		return kmt_err(-ENOTSUP, "not counted by stack: start with --stacks");
-	return kmt_err(-ENOTSUP, "counted by process: for call sites start without --by task");
+	return kmt_err(-ENOTSUP, "counted by %s: for call sites start without --by %s",
+		       now == KMT_BY_CGROUP ? "cgroup" : "process",
+		       now == KMT_BY_CGROUP ? "cgroup" : "task");
+}
+
+/* The screen's wishes hold while the tree is made: to another view they are an error. */
+static int tree_report(struct top *t, uint64_t interval, struct kmt_report **ret)
+{
+	struct kmt_ask *a = &t->o->ask;
+	const char *callers = a->callers;
+	bool inverted = a->inverted;
+	int err;
+
+	if (t->data.callers[0])
+		a->callers = t->data.callers;
+	else if (t->data.inverted)
+		a->inverted = true;
+	err = kmt_view_report(&t->view, interval, ret);
+	a->callers = callers;
+	a->inverted = inverted;
+	return err;
 }
 
 static int report_of(struct top *t, const struct kmt_analysis *a, bool since_mark,
@@ -197,7 +222,8 @@ static int report_of(struct top *t, const struct kmt_analysis *a, bool since_mar
 	if (since_mark)
 		interval = t->read_ns - t->mark_ns;
 	t->view.analysis = a;
-	return kmt_view_report(&t->view, interval, ret);
+	return strcmp(a->name, "stacks") ? kmt_view_report(&t->view, interval, ret) :
+					   tree_report(t, interval, ret);
 }
 
 static int report_live(void *ctx, const char *analysis, bool since_mark, struct kmt_report **ret)
@@ -305,7 +331,7 @@ static int hang_observers(struct kmt_view *v)
 	for (size_t i = 0; kmt_tui_views[i]; i++) {
 		const struct kmt_analysis *a = kmt_analysis_find(kmt_tui_views[i]->analysis);
 
-		if (a->observer && kmt_session_observe(v->session, a->observer))
+		if (kmt_view_wants(v, a))
 			return kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "%s", kmt_err_text());
 	}
 	return 0;
@@ -338,14 +364,19 @@ static int open_screen(struct top *t)
 	set_title(t);
 	t->data.ctx = t;
 	t->data.title = t->title;
+	t->data.state = t->state;
 	t->data.interval_ns = o->interval_ns;
 	t->data.now = now_of;
 	err = kmt_tui_new(t->term, &t->data, first, &t->tui);
 	if (!err)
 		kmt_tui_preset(t->tui, o->ask.sort, o->ask.bytes);
-	/* the screen sorts and limits on its own */
+	/* the screen sorts and limits on its own, and keeps what the tree's keys change */
 	t->o->ask.sort = NULL;
 	t->o->ask.limit = 0;
+	t->data.inverted = o->ask.inverted;
+	snprintf(t->data.callers, sizeof(t->data.callers), "%s", o->ask.callers ? o->ask.callers : "");
+	t->o->ask.inverted = false;
+	t->o->ask.callers = NULL;
 	return err ? kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "%s", kmt_err_text()) : 0;
 }
 
@@ -406,12 +437,36 @@ static int turn_batch(void *ctx)
 	return err ? err : t->printed == t->o->iterations ? -ECANCELED : 0;
 }
 
+/* The screen stays: what the command left behind is what one wants to see. */
+static void tell_end(struct top *t)
+{
+	int status = kmt_run_status(&t->run);
+
+	if (status > 128)
+		snprintf(t->state, sizeof(t->state), "[command ended by signal %d]", status - 128);
+	else
+		snprintf(t->state, sizeof(t->state), "[command ended: %d]", status);
+}
+
 static int turn_screen(void *ctx)
 {
 	struct top *t = ctx;
-	int res = kmt_tui_step(t->tui);
+	int res;
 
+	if (t->run.ended && !t->state[0])
+		tell_end(t);
+	res = kmt_tui_step(t->tui);
 	return res > 0 ? -ECANCELED : res;
+}
+
+/* Ended before its time, or with its command: there is a table yet of what there is. */
+static bool is_one_missing(const struct top *t)
+{
+	uint64_t wanted = t->o->iterations;
+
+	if (t->argv)
+		return t->run.started && (!wanted || t->printed < wanted);
+	return t->printed < (wanted ? wanted : 1);
 }
 
 static int run_live(struct top *t)
@@ -432,12 +487,13 @@ static int run_live(struct top *t)
 		close_screen(t);
 		return status;
 	}
-	err = kmt_live_run(&live, NULL, &status);
+	err = kmt_live_run(&live, t->argv, &status);
 	close_screen(t);
+	if (!status && t->run.ended)
+		status = kmt_run_status(&t->run);
 	if (err == -ECANCELED)
 		err = 0;
-	else if (!err && o->batch && t->printed < (o->iterations ? o->iterations : 1)) {
-		/* ended before its time: what there is */
+	else if (!err && o->batch && is_one_missing(t)) {
 		err = read_live(t);
 		if (!err)
 			err = print_table(t, true);
@@ -453,7 +509,8 @@ static int open_live(struct top *t)
 	if (!status)
 		status = hang_observers(&t->view);
 	if (!status)
-		status = kmt_select_command(&t->o->ask.select, &t->run, NULL);
+		status = kmt_select_command(&t->o->ask.select, &t->run, t->argv);
+	t->run.goes_on = !t->o->batch;
 	if (!status) {
 		kmt_view_source_opts(&t->view, &so);
 		status = kmt_select_open(&t->o->ask.select, &so);
@@ -523,10 +580,10 @@ static int check_opts(const struct top_opts *o, const struct kmt_view *v)
 	return 0;
 }
 
-static int run_top(struct top_opts *o, char **own_argv)
+static int run_top(struct top_opts *o, char **own_argv, char **argv)
 {
 	int status = o->ask.select.session ? kmt_kept_ask(&o->ask) : 0;
-	struct top t = { .o = o, .own_argv = own_argv, .run = KMT_RUN_NONE,
+	struct top t = { .o = o, .own_argv = own_argv, .argv = argv, .run = KMT_RUN_NONE,
 			 .held_fd = -1, .stderr_fd = -1 };
 	const char *from = o->ask.select.from;
 
@@ -538,6 +595,7 @@ static int run_top(struct top_opts *o, char **own_argv)
 		status = check_opts(o, &t.view);
 	if (!status)
 		status = kmt_select_prepare(&o->ask.select, "top");
+	o->ask.select.quiet_command = !o->batch;
 	if (!status && from && kmt_run_init(&t.run, NULL))
 		status = kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "%s", kmt_err_text());
 	if (!status && !from)
@@ -549,26 +607,43 @@ static int run_top(struct top_opts *o, char **own_argv)
 	return status;
 }
 
+/* Where the command begins: behind "--"; argc: there is none. */
+static int command_at(int argc, char **argv)
+{
+	int i = 1;
+
+	while (i < argc && strcmp(argv[i], "--"))
+		i++;
+	return i < argc ? i : argc;
+}
+
 static int run(int argc, char **argv)
 {
 	struct top_opts o = { .interval_ns = SEC };
 	const char *operands[1] = { 0 };
+	int n_args = command_at(argc, argv);
+	char **command = n_args < argc ? argv + n_args + 1 : NULL;
 	bool help = false;
 	size_t n = 0;
 	int status;
 
 	kmt_ask_init(&o.ask, NULL);
-	status = kmt_cmd_parse(&kmt_command_top, &o, argc, argv, operands, 1, &n, &help);
+	status = kmt_cmd_parse(&kmt_command_top, &o, n_args, argv, operands, 1, &n, &help);
 	o.ask.select.from = operands[0];
+	if (!status && command && o.ask.select.session)
+		status = kmt_cmd_fail(KMT_EXIT_USAGE, "--session runs no command");
+	if (!status && command && (operands[0] || !*command))
+		status = kmt_cmd_fail(KMT_EXIT_USAGE, operands[0] ? "a FILE runs no command" :
+				      "there is no command behind '--'");
 	if (!status)
-		status = help ? kmt_cmd_help(&kmt_command_top) : run_top(&o, argv);
+		status = help ? kmt_cmd_help(&kmt_command_top) : run_top(&o, argv, command);
 	kmt_select_done(&o.ask.select);
 	return status;
 }
 
 const struct kmt_command kmt_command_top = {
 	.name = "top",
-	.synopsis = "top [OPTIONS] [FILE]",
+	.synopsis = "top [OPTIONS] [FILE | -- CMD [ARG...]]",
 	.help = "watch who holds and takes the kernel's memory, or a recording of it",
 	.options = top_tables,
 	.run = run,

@@ -12,7 +12,7 @@
 
 /* A name cut shorter than this says nothing. */
 #define FROZEN_MIN	20
-#define FROZEN_MIN_TWO	14	/* each, when there are several */
+#define FROZEN_MIN_TWO	14	/* each, when there are several, and no other column may go */
 #define TEXT_MIN	9
 
 static void add_defaults(struct kmt_layout *l, const struct kmt_report *r, bool frozen)
@@ -116,6 +116,7 @@ static bool drop_one(struct kmt_layout *l, const struct kmt_report *r)
 static bool fits(struct kmt_layout *l, const struct kmt_report *r, size_t width)
 {
 	size_t n_frozen = 0;
+	bool is_tight;
 
 	for (size_t i = 0; i < l->n; i++) {
 		struct kmt_layout_column *c = &l->v[i];
@@ -127,7 +128,8 @@ static bool fits(struct kmt_layout *l, const struct kmt_report *r, size_t width)
 			c->width = width;
 		n_frozen += r->columns[c->index].frozen;
 	}
-	shrink(l, r, width, true, n_frozen > 1 ? FROZEN_MIN_TWO : FROZEN_MIN);
+	is_tight = n_frozen > 1 && !r->shown_may_drop;
+	shrink(l, r, width, true, is_tight ? FROZEN_MIN_TWO : FROZEN_MIN);
 	shrink(l, r, width, false, TEXT_MIN);
 	return total(l) <= width;
 }

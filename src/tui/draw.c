@@ -100,6 +100,13 @@ static bool is_doubtful(const struct kmt_report *r, const struct kmt_row *row)
 	return books >= 0 && row->cells[books].text && !strncmp(row->cells[books].text, "off", 3);
 }
 
+static bool is_suspect(const struct kmt_report *r, const struct kmt_row *row)
+{
+	int state = kmt_report_column(r, "state");
+
+	return state >= 0 && row->cells[state].text && !strcmp(row->cells[state].text, "suspect");
+}
+
 static int draw_row(struct kmt_tui *t, size_t i, int at, int cols)
 {
 	const struct kmt_row *row = &t->report->rows[i];
@@ -112,8 +119,10 @@ static int draw_row(struct kmt_tui *t, size_t i, int at, int cols)
 	if (!err) {
 		put(t, at, 0, KMT_ATTR_BOLD, is_here ? ">" : " ");
 		if (is_doubtful(t->report, row))
-			put(t, at, 1, KMT_ATTR_REVERSE, "!");
-		put(t, at, MARKS, is_here ? KMT_ATTR_BOLD : 0, kmt_buf_str(&line));
+			put(t, at, 1, KMT_ATTR_REVERSE | KMT_ATTR_RED, "!");
+		put(t, at, MARKS, (is_here ? KMT_ATTR_BOLD : 0) |
+				  (is_suspect(t->report, row) ? KMT_ATTR_YELLOW : 0),
+		    kmt_buf_str(&line));
 	}
 	kmt_buf_done(&line);
 	return err;
@@ -135,6 +144,34 @@ static void scroll(struct kmt_tui *t, size_t rows)
 	t->page = rows > 1 ? rows - 1 : 1;
 }
 
+/* The title of the column that is sorted by once more, in colour. */
+static int mark_sorted(struct kmt_tui *t, const struct area *a)
+{
+	const struct kmt_report *r = t->report;
+	struct kmt_buf title = { 0 };
+	size_t at = 0, i;
+	int err;
+
+	for (i = 0; i < t->layout.n; i++) {
+		const struct kmt_layout_column *c = &t->layout.v[i];
+
+		if (!c->dropped && (int)c->index == r->sort_column)
+			break;
+		at += c->dropped ? 0 : c->width + 1;
+	}
+	if (i == t->layout.n)
+		return 0;
+	if (!is_left(r->columns[t->layout.v[i].index].unit))
+		at += t->layout.v[i].width - t->layout.v[i].title_width;
+	kmt_title_print(&title, r, t->layout.v[i].index, t->term->utf8);
+	err = title.error;
+	if (!err)
+		put(t, a->row, MARKS + (int)at, KMT_ATTR_BOLD | KMT_ATTR_UNDERLINE | KMT_ATTR_CYAN,
+		    kmt_buf_str(&title));
+	kmt_buf_done(&title);
+	return err;
+}
+
 static int draw_head(struct kmt_tui *t, const struct area *a)
 {
 	struct kmt_buf line = { 0 };
@@ -146,7 +183,7 @@ static int draw_head(struct kmt_tui *t, const struct area *a)
 	if (!err)
 		put(t, a->row, MARKS, KMT_ATTR_BOLD | KMT_ATTR_UNDERLINE, kmt_buf_str(&line));
 	kmt_buf_done(&line);
-	return err;
+	return err ? err : mark_sorted(t, a);
 }
 
 static int draw_table(struct kmt_tui *t, const struct area *a)
@@ -212,6 +249,30 @@ static const char *evidence(const struct kmt_tui *t)
 	return r->rows[t->cursor].detail[0];
 }
 
+/* The views that share a key, the one that is shown in brackets. */
+static void add_tab(const struct kmt_tui *t, struct kmt_buf *b)
+{
+	bool is_first = true;
+
+	for (size_t i = 0; kmt_tui_views[i]; i++) {
+		if (!kmt_tui_views[i]->tab || !kmt_tui_same_tab(i, t->view))
+			continue;
+		if (is_first)
+			kmt_buf_printf(b, "  %zu:", kmt_tui_tab(i) + 1);
+		kmt_buf_printf(b, i == t->view ? " [%s]" : " %s", kmt_tui_views[i]->title);
+		is_first = false;
+	}
+}
+
+static void add_callers(const struct kmt_tui *t, struct kmt_buf *b)
+{
+	if (!kmt_tui_views[t->view]->has_order || !t->data->callers[0])
+		return;
+	kmt_buf_puts(b, "  callers of ");
+	kmt_buf_escape(b, t->data->callers, SIZE_MAX);
+	kmt_buf_puts(b, " (t: all)");
+}
+
 static void draw_last(struct kmt_tui *t, int row, int cols)
 {
 	struct kmt_buf b = { 0 };
@@ -226,7 +287,10 @@ static void draw_last(struct kmt_tui *t, int row, int cols)
 	} else {
 		kmt_buf_puts(&b, t->data->seek ? "? help  [ ] time  space play" : "? help");
 		if (kmt_tui_has_table(t))
-			kmt_buf_printf(&b, "  %zu rows", t->report->n_rows);
+			kmt_buf_printf(&b, "  %zu row%s", t->report->n_rows,
+				       t->report->n_rows == 1 ? "" : "s");
+		add_tab(t, &b);
+		add_callers(t, &b);
 		kmt_buf_puts(&b, t->filter[0] ? "  filter: " : "");
 		kmt_buf_escape(&b, t->filter, SIZE_MAX);
 		kmt_buf_puts(&b, more ? "  " : "");

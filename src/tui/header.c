@@ -42,7 +42,7 @@ static void put_field(struct line *l, const char *key, const char *title, bool i
 	kmt_buf_puts(&b, " ");
 	kmt_field_print(&b, f, l->t->exact_bytes);
 	if (!b.error)
-		put(l, is_alarm && f->cell.i ? KMT_ATTR_REVERSE | KMT_ATTR_BOLD : 0,
+		put(l, is_alarm && f->cell.i ? KMT_ATTR_REVERSE | KMT_ATTR_BOLD | KMT_ATTR_RED : 0,
 		    kmt_buf_str(&b));
 	kmt_buf_done(&b);
 }
@@ -81,8 +81,10 @@ static void put_what(struct line *l)
 
 	kmt_buf_puts(&b, "kmemtrace top: ");
 	kmt_buf_escape(&b, t->data->title, 40);
-	put(l, KMT_ATTR_BOLD, kmt_buf_str(&b));
+	put(l, KMT_ATTR_BOLD | KMT_ATTR_CYAN, kmt_buf_str(&b));
 	kmt_buf_done(&b);
+	if (t->data->state && *t->data->state)
+		put(l, KMT_ATTR_BOLD, t->data->state);
 	if (t->is_paused && !t->data->seek)
 		put(l, KMT_ATTR_BOLD, "[paused]");
 	put_where(l);
@@ -180,6 +182,11 @@ static void put_curve(struct line *l)
 	if (!b.error)
 		t->term->ops->put(t->term, l->row, l->col, 0, kmt_buf_str(&b));
 	kmt_buf_done(&b);
+	for (size_t i = 0; i < n; i++)	/* where the highest of them is */
+		if (max > 0 && t->history[(t->n_history - n + i) % KMT_TUI_HISTORY] == max)
+			t->term->ops->put(t->term, l->row, l->col + (int)i,
+					  KMT_ATTR_BOLD | KMT_ATTR_CYAN,
+					  block(max, max, t->term->utf8));
 	l->col += (int)n + (n ? 2 : 0);
 	put_field(l, "peak_bytes_allocated", "peak", false);
 }
@@ -188,14 +195,18 @@ static void put_curve(struct line *l)
 
 static void put_views(struct line *l)
 {
+	size_t here = l->t->view;
 	char text[32];
 
 	for (size_t i = 0; kmt_tui_views[i]; i++) {
-		bool is_here = i == l->t->view;
+		const struct kmt_tui_view *v = kmt_tui_views[i];
+		bool is_here = kmt_tui_same_tab(i, here);
 
-		snprintf(text, sizeof(text), is_here ? "[%zu %s]" : "%zu %s", i + 1,
-			 kmt_tui_views[i]->title);
-		put(l, is_here ? KMT_ATTR_BOLD : 0, text);
+		if (i && kmt_tui_same_tab(i - 1, i))
+			continue;
+		snprintf(text, sizeof(text), is_here ? "[%zu %s]" : "%zu %s", kmt_tui_tab(i) + 1,
+			 is_here ? kmt_tui_views[here]->title : v->tab ? v->tab : v->title);
+		put(l, is_here ? KMT_ATTR_BOLD | KMT_ATTR_CYAN : 0, text);
 		l->col--;	/* one blank is enough here */
 	}
 }

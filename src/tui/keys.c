@@ -168,9 +168,98 @@ static int show_view(struct kmt_tui *t, size_t view)
 		return 0;
 	t->pane = KMT_PANE_NONE;
 	t->view = view;
+	t->tab_view[kmt_tui_tab(view)] = view + 1;
 	t->top = 0;
 	kmt_tui_select(t, 0);
 	return kmt_tui_reload(t);
+}
+
+/* The first of a tab that has something to show; else its first. */
+static int enter_tab(struct kmt_tui *t, size_t first)
+{
+	size_t view = first;
+	int err;
+
+	do
+		err = show_view(t, view);
+	while (!err && t->no_table[0] && ++view < n_views() && kmt_tui_same_tab(first, view));
+	return err || !t->no_table[0] ? err : show_view(t, first);
+}
+
+/* ---- the tree of calls ---- */
+
+static size_t tree_view(void)
+{
+	size_t i = 0;
+
+	while (kmt_tui_views[i] && !kmt_tui_views[i]->has_order)
+		i++;
+	return i;
+}
+
+/* The function of the selected row's call site: "f+0x1c" is in f. */
+static bool function_of(const struct kmt_tui *t, char *out, size_t size)
+{
+	int c = kmt_tui_has_table(t) ? kmt_report_column(t->report, "site") : -1;
+	const char *site;
+
+	if (c < 0 || t->cursor >= t->report->n_rows)
+		return false;
+	site = t->report->rows[t->cursor].cells[c].text;
+	if (!site || !*site)
+		return false;
+	snprintf(out, size, "%.*s", (int)strcspn(site, "+ "), site);
+	return true;
+}
+
+/* Who calls the selected call site; in the tree: all of it again. */
+static int show_callers(struct kmt_tui *t)
+{
+	char *callers = t->data->callers;
+
+	if (t->view == tree_view()) {
+		callers[0] = '\0';
+		return kmt_tui_reload(t);
+	}
+	if (!function_of(t, callers, sizeof(t->data->callers))) {
+		kmt_tui_say(t, "this row is no call site");
+		return 0;
+	}
+	return show_view(t, tree_view());
+}
+
+static int invert(struct kmt_tui *t)
+{
+	t->data->inverted = !t->data->inverted;
+	t->data->callers[0] = '\0';
+	return t->view == tree_view() ? kmt_tui_reload(t) : show_view(t, tree_view());
+}
+
+/* ---- tabs ---- */
+
+/* A tab by its number; again: the next of its views. */
+static int show_tab(struct kmt_tui *t, size_t tab)
+{
+	size_t first = 0, view = t->view;
+
+	while (first < n_views() && kmt_tui_tab(first) != tab)
+		first++;
+	if (first == n_views())
+		return 0;
+	if (kmt_tui_tab(view) == tab) {
+		view++;
+		return show_view(t, view < n_views() && kmt_tui_same_tab(first, view) ? view : first);
+	}
+	if (t->tab_view[tab])
+		return show_view(t, t->tab_view[tab] - 1);
+	return enter_tab(t, first);
+}
+
+static int next_tab(struct kmt_tui *t)
+{
+	size_t n = kmt_tui_tab(n_views() - 1) + 1;
+
+	return show_tab(t, (kmt_tui_tab(t->view) + 1) % n);
 }
 
 static void move(struct kmt_tui *t, long by)
@@ -283,8 +372,10 @@ static int other_key(struct kmt_tui *t, int key)
 	case 'c': return other_counts(t);
 	case 'b': return set_baseline(t);
 	case 'w': return save(t);
+	case 't': return show_callers(t);
+	case 'i': return invert(t);
 	case ' ': case 'p': return pause_or_go_on(t);
-	case '\t': return show_view(t, (t->view + 1) % n_views());
+	case '\t': return next_tab(t);
 	case '/': start_typing(t); return 0;
 	case 'B': t->exact_bytes = !t->exact_bytes; return kmt_tui_sort(t);
 	case 'q': case KMT_KEY_GONE: return 1;
@@ -303,7 +394,7 @@ int kmt_tui_key(struct kmt_tui *t, int key)
 	if (t->is_typing)
 		return typing_key(t, key);
 	if (key >= '1' && key <= '9')
-		return show_view(t, (size_t)(key - '1'));
+		return show_tab(t, (size_t)(key - '1'));
 	if (move_key(t, key) || pane_key(t, key))
 		return 0;
 	return other_key(t, key);

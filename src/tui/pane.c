@@ -218,6 +218,7 @@ static const char keys[] =
 	"            an empty one shows all rows again\n"
 	"space p     stop the display, tracing goes on (a recording: play)\n"
 	"b           count from here on   c           count the last reading, or all\n"
+	"t           who calls this site i           the tree of calls the other way round\n"
 	"n           notes, and how far to trust the numbers\n"
 	"B           exact bytes          w           write what is known to a .kmt file\n"
 	"[ ] { }     a recording: back, on, to its start, to its end (also left right)\n"
@@ -226,7 +227,7 @@ static const char keys[] =
 static void help(struct kmt_buf *out)
 {
 	for (size_t i = 0; kmt_tui_views[i]; i++)
-		kmt_buf_printf(out, "%zu %-10s %s\n", i + 1, kmt_tui_views[i]->title,
+		kmt_buf_printf(out, "%zu %-10s %s\n", kmt_tui_tab(i) + 1, kmt_tui_views[i]->title,
 			       kmt_tui_views[i]->help);
 	kmt_buf_printf(out, "\n%s", keys);
 	kmt_buf_puts(out, "\nA row marked ! has frees that no event told, or is of a cache whose "

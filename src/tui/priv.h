@@ -25,6 +25,7 @@ struct kmt_tui {
 	struct kmt_term *term;
 	struct kmt_tui_data *data;
 	size_t view;			/* in kmt_tui_views */
+	size_t tab_view[KMT_TUI_VIEWS];	/* of each tab: the view that was last there, + 1 */
 	char sort[KMT_TUI_VIEWS][KMT_TUI_TEXT];	/* "COLUMN:asc"; "" the analysis's own order */
 	char filter[KMT_TUI_TEXT];	/* "" none */
 	enum kmt_tui_since since;
@@ -50,6 +51,10 @@ struct kmt_tui {
 	uint64_t next_read_ns, drawn_ns, play_from_ns, play_at_ns;
 	bool has_drawn, is_dirty;
 };
+
+/* table.c: which tab a view belongs to, from 0 on; do two belong to one? */
+size_t kmt_tui_tab(size_t view);
+bool kmt_tui_same_tab(size_t a, size_t b);
 
 /* Has the view a table, so that the report's rows are its rows? */
 bool kmt_tui_has_table(const struct kmt_tui *t);

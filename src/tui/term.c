@@ -27,7 +27,18 @@
 struct curses_term {
 	struct kmt_term term;
 	SCREEN *screen;
+	bool has_colors;
 };
+
+/* Colour pairs, on the terminal's own background. */
+static const struct {
+	unsigned attr;
+	short color;
+} colors[] = {
+	{ KMT_ATTR_RED, COLOR_RED }, { KMT_ATTR_YELLOW, COLOR_YELLOW },
+	{ KMT_ATTR_CYAN, COLOR_CYAN },
+};
+#define N_COLORS (sizeof(colors) / sizeof(colors[0]))
 
 /*
  * What a fatal signal's handler must know, and nothing hands it a context: the
@@ -76,6 +87,7 @@ static void catch_fatal(void)
 
 	before.len = 0;
 	undo_with("sgr0");
+	undo_with("op");
 	undo_with("cnorm");
 	undo_with("rmkx");
 	undo_with("rmcup");
@@ -100,6 +112,16 @@ static void term_clear(struct kmt_term *t)
 	werase(stdscr);
 }
 
+static chtype color_of(const struct kmt_term *t, unsigned attr)
+{
+	const struct curses_term *ct = (const struct curses_term *)t;
+
+	for (size_t i = 0; ct->has_colors && i < N_COLORS; i++)
+		if (attr & colors[i].attr)
+			return (chtype)COLOR_PAIR((int)i + 1);
+	return 0;
+}
+
 static void term_put(struct kmt_term *t, int row, int col, unsigned attr, const char *text)
 {
 	int rows, cols;
@@ -113,7 +135,7 @@ static void term_put(struct kmt_term *t, int row, int col, unsigned attr, const 
 		n = (size_t)(cols - col);
 	wattrset(stdscr, (attr & KMT_ATTR_BOLD ? A_BOLD : 0) |
 			 (attr & KMT_ATTR_REVERSE ? A_REVERSE : 0) |
-			 (attr & KMT_ATTR_UNDERLINE ? A_UNDERLINE : 0));
+			 (attr & KMT_ATTR_UNDERLINE ? A_UNDERLINE : 0) | color_of(t, attr));
 	mvwaddnwstr(stdscr, row, col, wide, (int)n);
 	wattrset(stdscr, A_NORMAL);
 }
@@ -189,6 +211,18 @@ static const struct kmt_term_ops ops = {
 	.close = term_close,
 };
 
+/* https://no-color.org: set and not empty */
+static bool start_colors(void)
+{
+	const char *no = getenv("NO_COLOR");
+
+	if ((no && *no) || !has_colors() || start_color() == ERR || use_default_colors() == ERR)
+		return false;
+	for (size_t i = 0; i < N_COLORS; i++)
+		init_pair((short)(i + 1), colors[i].color, -1);
+	return true;
+}
+
 static void set_modes(void)
 {
 	cbreak();	/* ^C stays a signal */
@@ -218,6 +252,7 @@ int kmt_term_open(struct kmt_term **ret)
 			       name ? name : "");
 	}
 	set_modes();
+	ct->has_colors = start_colors();
 	catch_fatal();
 	ct->term = (struct kmt_term){ .ops = &ops,
 				      .utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8") };

@@ -30,10 +30,16 @@ enum kmt_term_key {
 	KMT_KEY_OTHER,
 };
 
-/* How cells look. No colours: what they would say reads in the text as well. */
+/*
+ * How cells look. Colours only beside what the text says or another attribute shows:
+ * a terminal may have none, and NO_COLOR takes them away.
+ */
 #define KMT_ATTR_BOLD		1u
 #define KMT_ATTR_REVERSE	2u
 #define KMT_ATTR_UNDERLINE	4u
+#define KMT_ATTR_RED		8u	/* trust nothing: losses, books that are off */
+#define KMT_ATTR_YELLOW		16u	/* look here: a suspect */
+#define KMT_ATTR_CYAN		32u	/* where we are: title, view, order */
 
 struct kmt_term;
 

@@ -203,6 +203,7 @@ int kmt_tui_new(struct kmt_term *term, struct kmt_tui_data *data,
 	for (size_t i = 0; kmt_tui_views[i]; i++)
 		if (kmt_tui_views[i] == first)
 			t->view = i;
+	t->tab_view[kmt_tui_tab(t->view)] = t->view + 1;
 	*ret = t;
 	return 0;
 }

@@ -19,8 +19,12 @@ struct kmt_term;
 struct kmt_tui_data {
 	void *ctx;
 	const char *title;		/* whose memory: a host, a file */
+	const char *state;		/* what became of it, behind the title; NULL or "": nothing */
 	const char *notice;		/* what must be known first; NULL or "": nothing */
 	uint64_t interval_ns;		/* between two readings */
+	/* What the screen wants of the tree of calls; its keys change it. */
+	bool inverted;			/* from the allocating function outwards */
+	char callers[128];		/* of this function alone; "" the whole tree */
 	/*
 	 * A recording: where in it we stand, and how long it is; seek() keeps at_ns.
 	 * Live: seek is NULL.
@@ -46,11 +50,12 @@ struct kmt_tui_data {
 /* A table that the screen can show: one file, one row in views.def. */
 struct kmt_tui_view {
 	const char *title;	/* "Sites" */
+	const char *tab;	/* whose key it shares with its neighbours; NULL: its own */
 	const char *analysis;	/* as in 'stat --by' */
 	/* Columns in the order of their use: from the right they go where it is narrow. */
 	const char *columns;
 	const char *help;	/* one line, lower case, no full stop */
-	bool has_order;		/* its rows mean nothing in another order: a tree */
+	bool has_order;		/* its rows mean nothing in another order: the tree of calls */
 };
 
 extern const struct kmt_tui_view *const kmt_tui_views[];	/* NULL-terminated; keys 1, 2, ... */

@@ -29,11 +29,13 @@ teardown() { screen_end; }
 	refused 2 "there is no view 'nothing'" top --by nothing "$DEMO"
 	refused 2 "standard input has the keys" top -
 	refused 4 "no-such-file" top --batch /no-such-file
+	refused 2 "a FILE runs no command" top "$DEMO" -- true
+	refused 2 "there is no command behind '--'" top --
 }
 
 @test "--batch of a recording says what report says" {
 	local view
-	for view in site cache leaks task module site,cache waste; do
+	for view in site cache leaks task cpu node module site,cache waste; do
 		"$KMT" report "$DEMO" "$view" --format csv --limit 0 >"$D/report"
 		"$KMT" top --batch "$DEMO" --by "$view" --format csv --limit 0 >"$D/top"
 		cmp "$D/report" "$D/top" || fail "$view differs"
@@ -58,7 +60,7 @@ first_of() {
 	wait_for "[2 Caches]"
 	shown | grep -E "^>.* $(first_of cache live_objects) .*$(first_of cache cache)" || fail "$(shown)"
 	keys 5
-	wait_for "[5 Who]"
+	wait_for "[5 Task]"
 	shown | grep -E "^>.* $(first_of task tgid) $(first_of task task)" || fail "$(shown)"
 	keys 6
 	wait_for "[6 Modules]"
@@ -71,6 +73,53 @@ first_of() {
 	keys 4
 	wait_for "pages are not traced: start with --tracer page"
 	has "live 392.1 KiB  objects 1627"
+	keys q
+	ends_with 0
+}
+
+@test "who: one key, task, cgroup, CPU and node after each other" {
+	screen 80 24 "$DEMO"
+	wait_for " 5 Who "
+	keys 5
+	wait_for "[5 Task]"
+	shown | grep -E "^>.* $(first_of task tgid) $(first_of task task)" || fail "$(shown)"
+	keys 5
+	wait_for "[5 Cgroup]"
+	wait_for "events do not say in which cgroup"
+	keys 5
+	wait_for "[5 CPU]"
+	shown | grep -E "^>.* $(first_of cpu live_objects) .* - +$(first_of cpu cpu)" || fail "$(shown)"
+	keys 5
+	wait_for "[5 Node]"
+	keys 1 5
+	wait_for "[5 Node]"
+	keys q
+	ends_with 0
+	screen_end
+	rm -f "$STATUS"
+	# counted by cgroup: see tests/golden/kmt/README.md
+	screen 80 24 --by cgroup "$ROOT/tests/golden/kmt/cgroup.kmt"
+	wait_for "[5 Cgroup]"
+	shown | grep -E '^> *70 KiB .* 70 .* /system\.slice/db\.service$' || fail "$(shown)"
+	shown | grep -E '^ *0 B .* 0 .* /system\.slice/web\.service$' || fail "$(shown)"
+	keys q
+	ends_with 0
+}
+
+@test "who calls a site, and the tree the other way round" {
+	local site
+	site=$(first_of site site)
+	screen 200 60 "$DEMO"
+	wait_for "[1 Sites]"
+	keys t
+	wait_for "callers of ${site%%+*} (t: all)"
+	# the function itself, and who calls it below
+	shown | sed -n 7p | grep -E "\+ ${site%%+*}\$|[+ ]  ?${site%%+*}\$" || fail "$(shown)"
+	keys t
+	wait_gone "callers of"
+	shown | sed -n 7p | grep -F entry_SYSCALL_64 || fail "$(shown)"
+	keys i
+	wait_for "$("$KMT" report "$DEMO" stacks --inverted --format json --limit 1 | jq -r '.rows[0].function')"
 	keys q
 	ends_with 0
 }
@@ -167,6 +216,26 @@ first_of() {
 	ends_with 0
 }
 
+@test "colours where the terminal has them and nobody minds" {
+	SCREEN_ENV="TERM=screen-256color LC_ALL=C.UTF-8" screen 80 24 "$DEMO"
+	wait_for "[1 Sites]"
+	# 31 is red, and still reverse; 36 cyan
+	shown -e >"$D/sgr"
+	grep -qE $'\e\[31m(\e\[[0-9;]*m)*untraced frees 30' "$D/sgr" || fail "$(cat -v "$D/sgr")"
+	grep -qE $'\e\[36m(\e\[[0-9;]*m)*\\[1 Sites' "$D/sgr" || fail "$(cat -v "$D/sgr")"
+	keys q
+	ends_with 0
+	screen_end
+	rm -f "$STATUS"
+	# one without colours
+	SCREEN_ENV="TERM=vt100 LC_ALL=C.UTF-8" screen 80 24 "$DEMO"
+	wait_for "[1 Sites]"
+	shown -e | sed 's/\x1b\[[34]9m//g' >"$D/sgr"
+	! grep -qE $'\e\[([0-9;]*;)?[34][0-9]m' "$D/sgr" || fail "$(cat -v "$D/sgr")"
+	keys q
+	ends_with 0
+}
+
 @test "no colours; nothing but ASCII where the locale is not UTF-8" {
 	SCREEN_ENV="NO_COLOR=1 LC_ALL=C" screen 80 24 "$DEMO"
 	wait_for "LIVEv"
@@ -198,12 +267,20 @@ first_of() {
 	for size in 80x24 200x60; do
 		screen "${size%x*}" "${size#*x}" "$DEMO"
 		wait_for "[1 Sites]"
-		for view in 1Sites 2Caches 3Suspects 5Who 6Modules 7Both 8Waste 9Stacks; do
+		for view in 1Sites 2Caches 3Suspects 5Task 6Modules 7Both 8Waste 9Stacks; do
 			keys "${view:0:1}"
 			wait_for "[${view:0:1} ${view:1}]"
 			shown >"$D/screens/$size-${view:1}.txt"
 		done
+		keys 5 5 5
+		wait_for "[5 CPU]"
+		shown >"$D/screens/$size-CPU.txt"
 		keys 1
+		wait_for "[1 Sites]"
+		keys t
+		wait_for "callers of"
+		shown >"$D/screens/$size-callers.txt"
+		keys t 1
 		wait_for "[1 Sites]"
 		keys Enter
 		wait_for "Esc back"
@@ -212,6 +289,10 @@ first_of() {
 		wait_for "next view"
 		shown >"$D/screens/$size-help.txt"
 		screen_end
+		screen "${size%x*}" "${size#*x}" --by cgroup "$ROOT/tests/golden/kmt/cgroup.kmt"
+		wait_for "[5 Cgroup]"
+		shown >"$D/screens/$size-Cgroup.txt"
+		screen_end
 		screen "${size%x*}" "${size#*x}" --tracer page --by page "$LAYERS"
 		wait_for "[4 Pages]"
 		shown >"$D/screens/$size-Pages.txt"
@@ -219,6 +300,7 @@ first_of() {
 	done
 	if [ -n "${KMT_SCREENS-}" ]; then
 		mkdir -p "$ROOT/docs/screens"
+		rm -f "$ROOT"/docs/screens/*.txt
 		cp "$D"/screens/*.txt "$ROOT/docs/screens/"
 	fi
 	for file in "$D"/screens/*.txt; do

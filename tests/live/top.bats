@@ -10,6 +10,8 @@ setup_file() { live_setup_file; }
 setup() { live_setup; need_bpf; need_tmux; }
 teardown() { screen_end; live_teardown; }
 
+cpu_1_has_600() { shown | grep -qE '^[> ] *1\.2 MiB +600 .* 1$'; }
+
 all_received() { ! shown | grep -F 'load_msg+0x' | grep -qv ' 0 B '; }
 
 @test "1000 messages of 1000 bytes under Sites, and in the file that w writes" {
@@ -83,6 +85,67 @@ all_received() { ! shown | grep -F 'load_msg+0x' | grep -qv ' 0 B '; }
 	done
 	keys q
 	ends_with 0
+}
+
+@test "a command: its output is not on the screen, its end is, and what it left" {
+	cat >"$D/load" <<-END
+		echo this must not be seen
+		exec '$LOAD/msgq' -n 400 -s 1000 -d -w '$D/end'
+	END
+	mkfifo "$D/end"
+	screen 80 24 --filter site=load_msg -- sh "$D/load"
+	wait_for "[command ended: 0]"
+	has_not "this must not be seen"
+	# 400 objects of 2048 bytes stay
+	wait_for "800 KiB"
+	shown | grep -E '^>[ !] *800 KiB .* 400 .* load_msg\+0x' || fail "$(shown)"
+	: >"$D/end"
+	keys q
+	ends_with 0
+}
+
+@test "a command: its status is ours; one that cannot run; batch ends with it" {
+	screen 80 24 -- sh -c 'exit 7'
+	wait_for "[command ended: 7]"
+	keys q
+	ends_with 7
+	screen_end
+	rm -f "$STATUS"
+	screen 80 24 -- "$D/no-such-command"
+	ends_with 2
+	grep -q "cannot run '$D/no-such-command'" "$D/err"
+	run "$KMT" top --batch --interval 30s --format ndjson -- "$LOAD/msgq" -n 300 -s 1000
+	expect status "$status" = 0
+	expect tables "$(jq -s '[.[] | select(.record == "summary")] | length' <<<"$output")" = 1
+	expect allocs "$(jq -s '[.[] | select((.site // "") | startswith("load_msg+")) | .allocs] | add' <<<"$output")" = 300
+}
+
+@test "who: a load on CPU 1 under its CPU, a task under its cgroup" {
+	need_cpus 2
+	mkfifo "$D/go" "$D/end"
+	background "$LOAD/msgq" -n 600 -s 1000 -c 1 -W "$D/go" -w "$D/end" -p "$D/phase"
+	screen 80 24 --filter site=load_msg
+	wait_for "[1 Sites]"
+	keys 5
+	wait_for "[5 CPU]"
+	: >"$D/go"
+	until_true 20 grep -q sent "$D/phase"
+	# live, 1200 KiB of 600 objects, and the last column is the CPU
+	until_true 20 cpu_1_has_600
+	keys q
+	ends_with 0
+	: >"$D/end"
+	screen_end
+	rm -f "$STATUS"
+	cgroup=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
+	[ -n "$cgroup" ] && mkdir "$cgroup/kmemtrace-top" 2>/dev/null || skip "no cgroup v2 can be made"
+	screen 80 24 --by cgroup --filter site=load_msg -- \
+		sh -c "echo \$\$ >$cgroup/kmemtrace-top/cgroup.procs; exec $LOAD/msgq -n 500 -s 1000 -t 3000"
+	until_true 30 has "/kmemtrace-top"
+	until_true 30 has "[command ended: 0]"
+	keys q
+	ends_with 0
+	rmdir "$cgroup/kmemtrace-top"
 }
 
 @test "--batch -n 3: three tables of three intervals; nothing of them is left behind" {
