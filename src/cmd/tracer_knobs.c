@@ -229,8 +229,9 @@ static int set_sites(struct kmt_tracer *t, const char *value)
 
 	if (!err)
 		err = parse_number(value, "call_site_table", SITES_LEAST, SITES_MOST, &n);
+	/* what is read when nobody said anything, written back: a small machine has less */
 	if (!err)
-		store_number(t, &t->set.sites, n);
+		store_number(t, &t->set.sites, n == SITES ? 0 : n);
 	return err;
 }
 

@@ -20,6 +20,8 @@
 #define TICK_NS		100000000ull	/* between looks at the books: how exact peaks are */
 #define SYNC_NS		2000000000ull	/* a reader waits no longer than that */
 #define NSEC		1000000000ull
+/* Below, a table as memory may be less than a kernel's hash map can be made for: as rows then. */
+#define HASHED_KB	8
 
 void kmt_poller_init(struct kmt_poller *p)
 {
@@ -106,7 +108,8 @@ static int open_source(struct kmt_tracer *t, struct kmt_selection *s)
 		.mode = KMT_MODE_STREAMED, .books = true, .key = KMT_BY_SITE,
 		.filter = &s->filter, .symbols = s->names->symbols, .slabs = s->slabs,
 		.objects = kmt_objects_of_kb(set->objects_kb),
-		.objects_bytes = set->objects_kb * 1024, .sites = set->sites,
+		.objects_bytes = set->objects_kb >= HASHED_KB ? set->objects_kb * 1024 : 0,
+		.sites = set->sites,
 		.want_task = true, .want_cache = true, .want_stacks = set->look.stacks,
 		.own = t->all->opts.own, .threads = true,
 	};
