@@ -44,7 +44,7 @@ struct kmt_count {
 	uint64_t end_ns;		/* 0: it has not ended */
 	uint64_t off_since_ns, off_ns;	/* while events were switched off: since when; in all */
 	uint64_t told[KMT_LOSS_MAX];	/* of the session's own tables: overflow records made */
-	uint64_t not_kept;		/* events, for want of memory */
+	uint64_t not_kept;		/* events, for want of memory; atomic */
 	char fault[KMT_SOURCE_WHY];	/* that ended the run; "" */
 	/* live objects at the end, when the source is closed */
 	struct kmt_snap_object *objects;
@@ -68,8 +68,12 @@ void kmt_count_switched(struct kmt_count *c, bool on);
  * was never started, or not begun.
  */
 void kmt_count_end(struct kmt_count *c);
-/* Take over what was counted so far; 'kept' gets the overflow records of the session's tables. */
-void kmt_count_tick(struct kmt_count *c, struct kmt_recent *kept);
+/*
+ * Take over what was counted so far; 'kept' gets the overflow records of the
+ * session's tables. Unless it must be, it is left for the next time when somebody
+ * makes a report: events do not wait for that.
+ */
+void kmt_count_tick(struct kmt_count *c, struct kmt_recent *kept, bool must);
 int kmt_count_report(struct kmt_count *c, const char *analysis, struct kmt_report **ret_report);
 int kmt_count_reset(struct kmt_count *c);
 /* "reason: N" lines. */

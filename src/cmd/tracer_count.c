@@ -215,9 +215,12 @@ static void tell_session(struct kmt_count *c, struct kmt_recent *kept)
 	}
 }
 
-void kmt_count_tick(struct kmt_count *c, struct kmt_recent *kept)
+void kmt_count_tick(struct kmt_count *c, struct kmt_recent *kept, bool must)
 {
-	pthread_mutex_lock(&c->lock);
+	if (must)
+		pthread_mutex_lock(&c->lock);
+	else if (pthread_mutex_trylock(&c->lock))
+		return;
 	if (c->source) {
 		take_over(c, &c->sink);
 		if (!c->counted)
@@ -228,15 +231,19 @@ void kmt_count_tick(struct kmt_count *c, struct kmt_recent *kept)
 
 /* ---- reports ---- */
 
-static int look_now(struct kmt_count *c)
+/*
+ * With the kernel's own counts of a moment ago, which take long: they are taken
+ * before the lock, which whoever reads the events may need. Takes them over.
+ */
+static int look_now(struct kmt_count *c, struct kmt_slabs **slabs)
 {
 	int err;
 
 	if (!c->source)
 		return 0;
 	err = take_over(c, &c->sink);
-	forget_slabs(&c->slabs_end);
-	kmt_slabs_count_now(NULL, false, &c->slabs_end);
+	kmt_slabs_free(c->slabs_end);
+	c->slabs_end = take_ptr(*slabs);
 	return err;
 }
 
@@ -272,11 +279,11 @@ static int add_notes(const struct kmt_count *c, struct kmt_report *r)
 }
 
 static int make_report(struct kmt_count *c, const struct kmt_analysis *a,
-		       struct kmt_report **ret)
+		       struct kmt_slabs **slabs, struct kmt_report **ret)
 {
 	struct kmt_analysis_in in;
 	struct kmt_report *r = NULL;
-	int err = look_now(c);
+	int err = look_now(c, slabs);
 
 	if (!err)
 		err = kmt_session_settle(c->session);
@@ -294,9 +301,24 @@ static int make_report(struct kmt_count *c, const struct kmt_analysis *a,
 	return 0;
 }
 
+/* Without the lock. NULL: it does not trace, or they cannot be had. */
+static struct kmt_slabs *count_slabs(struct kmt_count *c)
+{
+	struct kmt_slabs *slabs = NULL;
+	bool traces;
+
+	pthread_mutex_lock(&c->lock);
+	traces = c->source;
+	pthread_mutex_unlock(&c->lock);
+	if (traces)
+		kmt_slabs_count_now(NULL, false, &slabs);
+	return slabs;
+}
+
 int kmt_count_report(struct kmt_count *c, const char *analysis, struct kmt_report **ret_report)
 {
 	const struct kmt_analysis *a = kmt_analysis_find(analysis);
+	struct kmt_slabs *slabs;
 	int err;
 
 	if (!a)
@@ -304,12 +326,14 @@ int kmt_count_report(struct kmt_count *c, const char *analysis, struct kmt_repor
 	if (a->needs & (KMT_NEEDS_STACKS | KMT_NEEDS_TASKS))
 		return kmt_err(-EOPNOTSUPP, "analysis '%s' needs rows by %s, and here they are by "
 			       "call site", analysis, a->needs & KMT_NEEDS_TASKS ? "task" : "stack");
+	slabs = count_slabs(c);
 	pthread_mutex_lock(&c->lock);
 	if (c->session)
-		err = make_report(c, a, ret_report);
+		err = make_report(c, a, &slabs, ret_report);
 	else
 		err = kmt_err(-ENODATA, "nothing was traced yet");
 	pthread_mutex_unlock(&c->lock);
+	kmt_slabs_free(slabs);
 	return err;
 }
 
@@ -338,11 +362,12 @@ static int renew_session(struct kmt_count *c)
 
 int kmt_count_reset(struct kmt_count *c)
 {
+	struct kmt_slabs *slabs = count_slabs(c);
 	int err = 0;
 
 	pthread_mutex_lock(&c->lock);
 	if (c->session) {
-		err = look_now(c);
+		err = look_now(c, &slabs);
 		if (!err && c->source && c->counted)
 			err = renew_session(c);
 	}
@@ -355,6 +380,7 @@ int kmt_count_reset(struct kmt_count *c)
 		}
 	}
 	pthread_mutex_unlock(&c->lock);
+	kmt_slabs_free(slabs);
 	return err;
 }
 
@@ -367,8 +393,9 @@ void kmt_count_overruns(struct kmt_count *c, struct kmt_buf *out)
 		take_over(c, &c->sink);
 	if (c->session)
 		kmt_session_quality(c->session, &q);
-	kmt_buf_printf(out, "not_kept: %" PRIu64 "\n", c->not_kept);
 	pthread_mutex_unlock(&c->lock);
+	kmt_buf_printf(out, "not_kept: %" PRIu64 "\n",
+		       __atomic_load_n(&c->not_kept, __ATOMIC_RELAXED));
 	for (int i = 0; i < KMT_LOSS_MAX; i++)
 		kmt_buf_printf(out, "%s: %" PRIu64 "\n", kmt_loss_key(i), q.lost[i]);
 	kmt_buf_printf(out, "recursion_misses: %" PRIu64 "\n", q.recursion_misses);

@@ -182,7 +182,8 @@ static int on_event(void *ctx, const struct kmt_event *ev)
 
 	if (!c->counted && c->sink.event(c->sink.ctx, ev))
 		err = -ENOMEM;
-	c->not_kept += !!err;	/* the next one may find room */
+	if (err)	/* the next one may find room */
+		__atomic_add_fetch(&c->not_kept, 1, __ATOMIC_RELAXED);
 	return 0;
 }
 
@@ -210,11 +211,15 @@ static bool look(struct kmt_tracer *t)
 {
 	const struct kmt_sink sink = { .event = on_event, .lost = on_lost, .ctx = t };
 	struct kmt_source *source = t->run.selection->source;
+	const bool shared = !t->count.counted;
 	int n;
 
-	pthread_mutex_lock(&t->count.lock);
+	/* what keeps the books itself can be read while they are */
+	if (shared)
+		pthread_mutex_lock(&t->count.lock);
 	n = source->ops->poll(source, &sink, 0);
-	pthread_mutex_unlock(&t->count.lock);
+	if (shared)
+		pthread_mutex_unlock(&t->count.lock);
 	if (n >= 0 || n == -EINTR || n == -ENODATA)
 		return true;
 	note_fault(t);
@@ -235,7 +240,7 @@ static void switch_off(struct kmt_tracer *t)
 	while (n > 0);
 	pthread_mutex_unlock(&t->count.lock);
 	kmt_count_switched(&t->count, false);
-	kmt_count_tick(&t->count, t->kept);
+	kmt_count_tick(&t->count, t->kept, true);
 }
 
 static int switch_on(struct kmt_tracer *t)
@@ -295,7 +300,7 @@ static void take_a_look(struct kmt_tracer *t, uint64_t *tick)
 	pthread_mutex_unlock(&p->lock);
 	good = look(t);
 	if (kmt_live_now() >= *tick) {
-		kmt_count_tick(&t->count, t->kept);
+		kmt_count_tick(&t->count, t->kept, false);
 		*tick = kmt_live_now() + TICK_NS;
 	}
 	pthread_mutex_lock(&p->lock);
