@@ -141,6 +141,14 @@ static int wait_for_child(const struct mount *m, pid_t child, int fd)
 	return WEXITSTATUS(status);
 }
 
+/* Of all that was inherited, which others may wait to see closed; -1 and errno. */
+static int keep_only(int fd)
+{
+	int kept = fd == 3 ? fd : dup3(fd, 3, O_CLOEXEC);
+
+	return kept < 0 || close_range(4, ~0u, 0) ? -1 : kept;
+}
+
 static int serve_behind(struct mount *m)
 {
 	int fds[2];
@@ -160,11 +168,10 @@ static int serve_behind(struct mount *m)
 		close(fds[0]);
 		return status;
 	}
-	close(fds[0]);
-	m->told = fds[1];
 	setsid();
-	if (chdir("/"))
-		return kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "/: %s", strerror(errno));
+	m->told = keep_only(fds[1]);
+	if (m->told < 0 || chdir("/"))
+		return kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "%s", strerror(errno));
 	return serve(m);
 }
 
