@@ -143,6 +143,9 @@ struct kmt_tracers {
 	uint32_t n_cpus;
 };
 
+/* Empty the kept events and the pipe. Any thread. */
+void kmt_tracer_forget(struct kmt_tracer *t);
+
 /* cmd/tracer_knobs.c */
 int kmt_settings_init(struct kmt_settings *s);
 void kmt_settings_done(struct kmt_settings *s);

@@ -19,6 +19,8 @@
 #include "symbol/slabs.h"
 
 #define TEMPORARY_NS 1000000
+#define TAIL_PERCENT 10		/* as of 'stat --tail' */
+#define MAX_OBJECTS 4000000	/* rows of trace_stat/object: a GiB */
 
 void kmt_count_init(struct kmt_count *c)
 {
@@ -261,6 +263,8 @@ static void describe(const struct kmt_count *c, struct kmt_analysis_in *in)
 		.temporary_ns = TEMPORARY_NS,
 		.interval_ns = c->mark_ns ? now - c->mark_ns + 1 : 0,
 		.filtered = c->filtered,
+		.tail_percent = TAIL_PERCENT,
+		.max_objects = MAX_OBJECTS,
 	};
 }
 

@@ -140,7 +140,10 @@ static int set_tracer(struct kmt_tracer *t, const char *value)
 	}
 	if (strcmp(value, "kmemtrace"))
 		return kmt_err(-EINVAL, "there is no such tracer: kmemtrace or nop");
-	return t->traces ? 0 : kmt_tracer_start(t);
+	if (t->traces)
+		return 0;
+	kmt_tracer_forget(t);	/* as the original did at its start */
+	return kmt_tracer_start(t);
 }
 
 static int parse_flag(const char *value, bool *ret)

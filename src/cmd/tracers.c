@@ -139,16 +139,19 @@ static void op_text_close(void *text)
 	kmt_text_free(text);
 }
 
-static int op_clear(void *tracer)
+void kmt_tracer_forget(struct kmt_tracer *t)
 {
-	struct kmt_tracer *t = tracer;
-
-	/* what happened before belongs to what is forgotten */
-	kmt_tracer_sync(t);
 	pthread_mutex_lock(&t->pipe_lock);
 	kmt_recent_clear(t->kept);
 	kmt_pipe_clear(t->pipe);
 	pthread_mutex_unlock(&t->pipe_lock);
+}
+
+static int op_clear(void *tracer)
+{
+	/* what happened before belongs to what is forgotten */
+	kmt_tracer_sync(tracer);
+	kmt_tracer_forget(tracer);
 	return 0;
 }
 
