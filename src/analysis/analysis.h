@@ -45,6 +45,11 @@ struct kmt_analysis_in {
 	uint64_t limit;				/* --limit, for views with own_order; 0: all */
 	uint64_t max_objects;			/* rows of single objects at most, 0: 100 000 */
 	double tail_percent;			/* leaks: allocations of this last part do not count */
+	/*
+	 * Only what a row shows of itself: no lists, no stacks below it. For who makes
+	 * reports all the time and seldom looks at these.
+	 */
+	bool brief;
 	bool inverted;				/* stacks: from the allocating function outwards */
 	const char *callers, *callees;		/* stacks: of functions that match; may be NULL */
 };

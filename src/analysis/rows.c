@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/analysis.h"
@@ -49,21 +50,14 @@ static const struct counter {
 #undef COUNTER
 };
 
-/* true: the column is a counter and the cell is filled in. */
-static bool fill_counter(const struct kmt_row_source *s, const char *key, struct kmt_cell *cell)
+static void fill_counter(const struct kmt_row_source *s, const struct counter *c,
+			 struct kmt_cell *cell)
 {
-	for (size_t i = 0; i < KMT_N(counters); i++) {
-		const struct counter *c = &counters[i];
-		uint64_t v;
+	uint64_t v;
 
-		if (strcmp(c->key, key))
-			continue;
-		memcpy(&v, (const char *)&s->g->window + c->offset, sizeof(v));
-		if (s->has_objects || !c->needs_objects)
-			kmt_cell_int(cell, kmt_cell_value(v));
-		return true;
-	}
-	return false;
+	memcpy(&v, (const char *)&s->g->window + c->offset, sizeof(v));
+	if (s->has_objects || !c->needs_objects)
+		kmt_cell_int(cell, kmt_cell_value(v));
 }
 
 static int fill_live_bytes(const struct kmt_row_source *s, struct kmt_cell *cell)
@@ -355,27 +349,56 @@ static const struct filler {
 	{ "cgroup_id", fill_cgroup_id },
 };
 
-static int fill_cell(const struct kmt_row_source *s, const struct kmt_rows_view *view,
-		     const char *key, struct kmt_cell *cell)
-{
-	int res = view->fill ? view->fill(s, key, cell) : 0;
+/* How a column is filled: looked up by its key once, not for each row. */
+struct plan {
+	bool left_out;
+	bool is_label, is_book;
+	const struct counter *counter;
+	const struct filler *filler;
+};
 
-	if (res)
-		return res < 0 ? res : 0;
-	if (view->label_key && !strcmp(view->label_key, key))
-		return kmt_cell_text(cell, s->g->label);
-	if (fill_counter(s, key, cell))
-		return 0;
-	if (kmt_book_has_cell(key))
-		return fill_book(s, key, cell);
+static struct plan plan_of(const struct kmt_analysis_in *in, const struct kmt_rows_view *view,
+			   const struct kmt_column *column)
+{
+	const char *key = column->key;
+	struct plan p = { .left_out = in->brief && column->unit == KMT_UNIT_LIST };
+
+	p.is_label = view->label_key && !strcmp(view->label_key, key);
+	p.is_book = kmt_book_has_cell(key);
+	for (size_t i = 0; i < KMT_N(counters); i++)
+		if (!strcmp(counters[i].key, key))
+			p.counter = &counters[i];
 	for (size_t i = 0; i < KMT_N(fillers); i++)
 		if (!strcmp(fillers[i].key, key))
-			return fillers[i].fill(s, cell);
-	return kmt_err(-EINVAL, "column '%s' has nothing to fill it", key);
+			p.filler = &fillers[i];
+	return p;
+}
+
+static int fill_cell(const struct kmt_row_source *s, const struct kmt_rows_view *view,
+		     const struct plan *p, const char *key, struct kmt_cell *cell)
+{
+	int res = 0;
+
+	if (p->left_out)
+		return 0;
+	if (view->fill)
+		res = view->fill(s, key, cell);
+	if (res)
+		return res < 0 ? res : 0;
+	if (p->is_label)
+		return kmt_cell_text(cell, s->g->label);
+	if (p->is_book)
+		return fill_book(s, key, cell);
+	if (p->filler)
+		return p->filler->fill(s, cell);
+	if (!p->counter)
+		return kmt_err(-EINVAL, "column '%s' has nothing to fill it", key);
+	fill_counter(s, p->counter, cell);
+	return 0;
 }
 
 static int add_row(struct kmt_row_source *s, const struct kmt_rows_view *view,
-		   struct kmt_report *r)
+		   const struct plan *plans, struct kmt_report *r)
 {
 	struct kmt_row *row = kmt_report_row(r);
 	int err = row ? 0 : -ENOMEM;
@@ -384,8 +407,8 @@ static int add_row(struct kmt_row_source *s, const struct kmt_rows_view *view,
 		return err;
 	err = kmt_list_n_caches(s->in, s->groups, s->g, &s->n_caches);
 	for (size_t c = 0; c < r->n_columns && !err; c++)
-		err = fill_cell(s, view, r->columns[c].key, &row->cells[c]);
-	if (!err && (view->by & KMT_GROUP_SITE))
+		err = fill_cell(s, view, &plans[c], r->columns[c].key, &row->cells[c]);
+	if (!err && (view->by & KMT_GROUP_SITE) && !s->in->brief)
 		err = kmt_name_stack(s->in, s->key, row, NULL);
 	return err;
 }
@@ -404,9 +427,13 @@ static int add_rows(const struct kmt_analysis_in *in, const struct kmt_rows_view
 	_cleanup_books_ struct kmt_books books = { 0 };
 	struct kmt_row_source s = { .in = in, .groups = &groups, .books = &books, .ctx = view->ctx,
 				    .has_objects = kmt_session_has_objects(in->session) };
-	int err = view->label ? kmt_groups_by_label(in, view->label, &groups) :
+	_cleanup_free_ struct plan *plans = calloc(r->n_columns + 1, sizeof(*plans));
+	int err = !plans ? kmt_err(-ENOMEM, "out of memory") :
+		  view->label ? kmt_groups_by_label(in, view->label, &groups) :
 				kmt_groups_make(in, view->by, &groups);
 
+	for (size_t c = 0; plans && c < r->n_columns; c++)
+		plans[c] = plan_of(in, view, &r->columns[c]);
 	if (!err && s.has_objects)
 		err = kmt_groups_ages(in, &groups);
 	if (!err)
@@ -415,7 +442,7 @@ static int add_rows(const struct kmt_analysis_in *in, const struct kmt_rows_view
 		s.g = &groups.v[i];
 		s.key = &s.g->first->key;
 		if (has_row(&s, view))
-			err = add_row(&s, view, r);
+			err = add_row(&s, view, plans, r);
 	}
 	if (!err && in->min_age_ns && !view->survivor_columns)
 		err = kmt_report_note(r, "--min-age does not change this view");

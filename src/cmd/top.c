@@ -123,8 +123,12 @@ static uint64_t now_of(void *ctx)
 static int read_live(void *ctx)
 {
 	struct top *t = ctx;
-	int err = kmt_view_update(&t->view);
+	int err;
 
+	/* the kernel's own counts are of this moment, for all that is shown until the next */
+	if (t->view.keeps_count)
+		kmt_view_count(&t->view, &t->view.slabs_end);
+	err = kmt_view_update(&t->view);
 	t->read_ns = kmt_live_now();
 	return err;
 }
@@ -222,6 +226,7 @@ static int report_of(struct top *t, const struct kmt_analysis *a, bool since_mar
 	if (since_mark)
 		interval = t->read_ns - t->mark_ns;
 	t->view.analysis = a;
+	t->view.brief = t->data.brief;
 	return strcmp(a->name, "stacks") ? kmt_view_report(&t->view, interval, ret) :
 					   tree_report(t, interval, ret);
 }
@@ -481,6 +486,7 @@ static int run_live(struct top *t)
 	kmt_output_init(&t->view.out, STDOUT_FILENO, &t->run);
 	t->data = (struct kmt_tui_data){ .read = read_live, .mark = mark_live,
 					 .report = report_live, .save = save_live };
+	t->view.keeps_count = !o->batch;
 	if (!o->batch)
 		status = open_screen(t);
 	if (status) {

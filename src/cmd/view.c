@@ -169,6 +169,7 @@ static void ask_of(const struct kmt_view *v, struct kmt_analysis_in *in)
 		.sort = a->sort,
 		.limit = limit_of(v),
 		.tail_percent = v->tail_percent,
+		.brief = v->brief,
 		.inverted = a->inverted,
 		.callers = a->callers,
 		.callees = a->callees,
@@ -240,7 +241,7 @@ static int render(struct kmt_view *v, const struct kmt_report *r,
 
 int kmt_view_report(struct kmt_view *v, uint64_t interval_ns, struct kmt_report **ret_report)
 {
-	if (!v->ask->select.from && !v->is_over)
+	if (!v->ask->select.from && !v->is_over && !v->keeps_count)
 		kmt_view_count(v, &v->slabs_end);
 	return make_report(v, interval_ns, ret_report);
 }

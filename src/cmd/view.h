@@ -41,6 +41,8 @@ struct kmt_view {
 	struct kmt_sink sink;		/* of the session, behind 'only' */
 	/* the running kernel's counts: at the start, at the last mark, at the last report */
 	struct kmt_slabs *slabs_start, *slabs_mark, *slabs_end;
+	bool brief;			/* reports without lists and stacks of their rows */
+	bool keeps_count;		/* whoever takes readings counts the kernel's objects with them */
 	bool exact;			/* shrink every cache before each count */
 	bool is_over;			/* slabs_end is the last count: reports do not count again */
 	struct kmt_module_life module;	/* that is followed; no name: none is */

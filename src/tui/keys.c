@@ -396,6 +396,6 @@ int kmt_tui_key(struct kmt_tui *t, int key)
 	if (key >= '1' && key <= '9')
 		return show_tab(t, (size_t)(key - '1'));
 	if (move_key(t, key) || pane_key(t, key))
-		return 0;
+		return t->pane == KMT_PANE_DETAIL && t->data->brief ? kmt_tui_reload(t) : 0;
 	return other_key(t, key);
 }

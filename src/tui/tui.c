@@ -138,7 +138,7 @@ static int shape(struct kmt_tui *t)
 
 int kmt_tui_reload(struct kmt_tui *t)
 {
-	const struct kmt_tui_data *d = t->data;
+	struct kmt_tui_data *d = t->data;
 	int err;
 
 	kmt_layout_done(&t->layout);
@@ -146,6 +146,8 @@ int kmt_tui_reload(struct kmt_tui *t)
 	t->report = NULL;
 	t->is_dirty = true;
 	t->no_table[0] = '\0';
+	/* a filter and the detail look at everything */
+	d->brief = !t->filter[0] && t->pane != KMT_PANE_DETAIL;
 	err = d->report(d->ctx, kmt_tui_views[t->view]->analysis, t->since != KMT_SINCE_START,
 			&t->report);
 	if (!err)

@@ -22,6 +22,7 @@ struct kmt_tui_data {
 	const char *state;		/* what became of it, behind the title; NULL or "": nothing */
 	const char *notice;		/* what must be known first; NULL or "": nothing */
 	uint64_t interval_ns;		/* between two readings */
+	bool brief;			/* the next report may be without lists and stacks */
 	/* What the screen wants of the tree of calls; its keys change it. */
 	bool inverted;			/* from the allocating function outwards */
 	char callers[128];		/* of this function alone; "" the whole tree */

@@ -114,7 +114,7 @@ all_received() { ! shown | grep -F 'load_msg+0x' | grep -qv ' 0 B '; }
 	screen 80 24 -- "$D/no-such-command"
 	ends_with 2
 	grep -q "cannot run '$D/no-such-command'" "$D/err"
-	run "$KMT" top --batch --interval 30s --format ndjson -- "$LOAD/msgq" -n 300 -s 1000
+	run "$KMT" top --batch --interval 30s --limit 0 --format ndjson -- "$LOAD/msgq" -n 300 -s 1000
 	expect status "$status" = 0
 	expect tables "$(jq -s '[.[] | select(.record == "summary")] | length' <<<"$output")" = 1
 	expect allocs "$(jq -s '[.[] | select((.site // "") | startswith("load_msg+")) | .allocs] | add' <<<"$output")" = 300
