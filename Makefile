@@ -150,6 +150,7 @@ bench:
 	@tests/bench/recordings $(B)
 	@tests/bench/functions $(B)
 	@tests/bench/mount $(B)
+	@tests/bench/top $(B)
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/share/man/man1 \

@@ -13,6 +13,7 @@
 #define KMT_TUI_COLS	80
 #define KMT_TUI_VIEWS	16	/* rows of views.def at most */
 #define KMT_TUI_HISTORY	256	/* readings that the curve remembers */
+#define KMT_TUI_DRAWS	4	/* in a second, at most */
 #define KMT_TUI_TEXT	160	/* what can be typed, and a message */
 
 /* From when on counts are counted. */
@@ -48,8 +49,10 @@ struct kmt_tui {
 
 	int64_t history[KMT_TUI_HISTORY];	/* live bytes at the last readings, a ring */
 	size_t n_history;
-	uint64_t next_read_ns, drawn_ns, play_from_ns, play_at_ns;
-	bool has_drawn, is_dirty;
+	uint64_t next_read_ns, play_from_ns, play_at_ns;
+	uint64_t drawn_ns[KMT_TUI_DRAWS];	/* the last drawings, a ring */
+	size_t n_drawn;
+	bool is_dirty;
 };
 
 /* table.c: which tab a view belongs to, from 0 on; do two belong to one? */

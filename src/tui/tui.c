@@ -15,7 +15,6 @@
 #include "tui/priv.h"
 
 #define SEC		1000000000ull
-#define DRAW_NS		(SEC / 4)	/* between two drawings */
 #define HEADER_OF	"cache"		/* an analysis that can always be made */
 
 void kmt_tui_say(struct kmt_tui *t, const char *fmt, ...)
@@ -264,6 +263,12 @@ static int read_if_due(struct kmt_tui *t, uint64_t now)
 	return err;
 }
 
+/* At once for a key, unless there were too many in the last second. */
+static bool may_draw(const struct kmt_tui *t, uint64_t now)
+{
+	return t->n_drawn < KMT_TUI_DRAWS || now - t->drawn_ns[t->n_drawn % KMT_TUI_DRAWS] >= SEC;
+}
+
 int kmt_tui_step(struct kmt_tui *t)
 {
 	uint64_t now;
@@ -276,10 +281,9 @@ int kmt_tui_step(struct kmt_tui *t)
 		res = read_if_due(t, now);
 	if (res)
 		return res;
-	if (!t->is_dirty || (t->has_drawn && now - t->drawn_ns < DRAW_NS))
+	if (!t->is_dirty || !may_draw(t, now))
 		return 0;
 	t->is_dirty = false;
-	t->has_drawn = true;
-	t->drawn_ns = now;
+	t->drawn_ns[t->n_drawn++ % KMT_TUI_DRAWS] = now;
 	return kmt_tui_draw(t);
 }
