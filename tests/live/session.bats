@@ -42,7 +42,7 @@ session_json() {
 		fail "stat --session $1: $(cat "$ERR")"
 }
 
-# Messages that are held until let_go: N of SIZE bytes; $D/phase.NAME tells.
+# hold NAME N SIZE: messages that are held until let_go; $D/phase.NAME tells.
 hold() {
 	mkfifo "$D/go.$1"
 	"$D/$ME" -n "$2" -s "$3" -d -w "$D/go.$1" -p "$D/phase.$1" 3>&-
@@ -387,7 +387,7 @@ kill_at() {
 	refused 2 "at most 32" start 123456789012345678901234567890123
 	refused 2 "needs the NAME" stop
 	refused 2 "condition on a column" start two -f 'allocs>=5'
-	refused 2 "event stream" start two --by pingpong
+	refused 2 "event stream" start two --by pingpong,cpu
 	refused 2 "belong to 'kmemtrace start'" stat --session one --sites 1000
 	refused 2 "exclude each other" stat --session one --from /dev/null
 	refused 2 "runs no command" stat --session one -- true
