@@ -29,6 +29,7 @@ uint64_t kmt_books_lost(const struct kmt_quality *q)
 	uint64_t sum = kmt_sat_add(q->lost[KMT_LOSS_RING], q->lost[KMT_LOSS_SITES]);
 
 	sum = kmt_sat_add(sum, q->lost[KMT_LOSS_INPUT]);
+	sum = kmt_sat_add(sum, q->lost[KMT_LOSS_BEGINNING]);
 	return kmt_sat_add(sum, q->recursion_misses);
 }
 

@@ -398,6 +398,7 @@ static const struct both quality_fields[] = {
 	BOTH(lost_ring, "lost, ring full"), BOTH(lost_sites, "lost, site table full"),
 	BOTH(lost_objects, "lost, object table full"), BOTH(lost_stacks, "lost stacks"),
 	BOTH(lost_caches, "lost, cache table full"), BOTH(lost_input, "gaps in the input"),
+	BOTH(lost_beginning, "beginning, written over"),
 	BOTH(lost_unknown, "losses of unknown size"),
 	BOTH(recursion_misses, "skipped by the kernel"),
 	BOTH(frees_before_start, "frees of older objects"),

@@ -31,6 +31,9 @@ static int note_losses(const struct kmt_quality *q, struct kmt_report *r)
 	} sentences[] = {
 		{ kmt_sat_add(gone, q->recursion_misses), "events were lost: counts are lower "
 		  "bounds, and an object whose free was lost still counts as live" },
+		{ q->lost[KMT_LOSS_BEGINNING], "part of the recording is missing, its beginning, "
+		  "which was written over (record --ring): objects that are older than what is left "
+		  "are not known as live" },
 		{ q->lost[KMT_LOSS_SITES], "events came from call sites that the table had no room "
 		  "for and are in no row" },
 		{ q->lost[KMT_LOSS_OBJECTS], "allocations were not tracked because the object "

@@ -11,6 +11,7 @@ static const struct {
 	[KMT_LOSS_STACKS]  = { "lost_stacks",  "stack table full or stack missing" },
 	[KMT_LOSS_CACHES]  = { "lost_caches",  "cache table full" },
 	[KMT_LOSS_INPUT]   = { "lost_input",   "unreadable input" },
+	[KMT_LOSS_BEGINNING] = { "lost_beginning", "beginning, written over" },
 };
 
 char kmt_type_letter(unsigned type)

@@ -96,6 +96,7 @@ enum kmt_loss {
 	KMT_LOSS_STACKS,
 	KMT_LOSS_CACHES,
 	KMT_LOSS_INPUT,		/* unreadable part of an input file */
+	KMT_LOSS_BEGINNING,	/* what a recording with a ring wrote over */
 	KMT_LOSS_MAX
 };
 

@@ -45,6 +45,8 @@ struct kmt_recording {
 	bool in_events, counted_ended, has_counted;
 	uint64_t gaps;			/* found, of which */
 	uint64_t gaps_told;
+	bool lacks_beginning;		/* older blocks of a ring were written over */
+	bool beginning_told;
 	uint64_t told[KMT_LOSS_MAX];
 	uint64_t events;
 };
@@ -159,6 +161,15 @@ static int add_lines(struct kmt_recording *r, const struct kmt_reader_block *b)
 	return 0;
 }
 
+/* Blocks are missing. Before the first of a ring's that is what a ring is about. */
+static void note_gap(struct kmt_recording *r)
+{
+	if (kmt_reader_is_ring(r->reader) && !r->lacks_beginning && !r->gaps && !r->events)
+		r->lacks_beginning = true;
+	else
+		r->gaps++;
+}
+
 /* What cannot be read counts as a gap; only memory is an error. */
 static int or_gap(struct kmt_recording *r, int err)
 {
@@ -252,7 +263,7 @@ static int read_facts(struct kmt_recording *r)
 		if (res == KMT_READ_BLOCK && is_fact(r->next.head.type)) {
 			err = take_fact(r, &r->next);
 		} else if (res == KMT_READ_GAP) {
-			r->gaps++;
+			note_gap(r);
 		} else if (res != KMT_READ_WAIT) {
 			r->has_next = res == KMT_READ_BLOCK;
 			return finish_facts(r);
@@ -297,9 +308,14 @@ static int tell_lost(struct kmt_recording *r, const struct kmt_sink *sink,
 /* Each gap is a loss of unknown size. */
 static int tell_gaps(struct kmt_recording *r, const struct kmt_sink *sink)
 {
+	const struct kmt_lost beginning = { .reason = KMT_LOSS_BEGINNING, .cpu = UINT32_MAX };
 	const struct kmt_lost lost = { .reason = KMT_LOSS_INPUT, .cpu = UINT32_MAX };
 	int err = 0;
 
+	if (r->lacks_beginning && !r->beginning_told) {
+		r->beginning_told = true;
+		err = sink->lost ? sink->lost(sink->ctx, &beginning) : 0;
+	}
 	while (!err && r->gaps_told < r->gaps) {
 		r->gaps_told++;
 		err = sink->lost ? sink->lost(sink->ctx, &lost) : 0;
@@ -420,7 +436,7 @@ int kmt_recording_poll(struct kmt_recording *r, const struct kmt_sink *events,
 		if (res == KMT_READ_END)
 			break;
 		if (res == KMT_READ_GAP)
-			r->gaps++;
+			note_gap(r);
 		else
 			n = take_block(r, &b, sink);
 		if (!n)
@@ -445,7 +461,9 @@ void kmt_recording_quality(const struct kmt_recording *r, bool is_part, struct k
 		if (q->lost[i] < r->told[i])
 			q->lost[i] = r->told[i];
 	q->lost[KMT_LOSS_INPUT] = kmt_sat_add(q->lost[KMT_LOSS_INPUT], r->gaps);
-	q->lost_unknown |= r->gaps != 0;
+	q->lost[KMT_LOSS_BEGINNING] = kmt_sat_add(q->lost[KMT_LOSS_BEGINNING],
+						  r->lacks_beginning);
+	q->lost_unknown |= r->gaps || r->lacks_beginning;
 	if (r->events)
 		q->events = r->events;
 	if (!is_part && !kmt_reader_is_ring(r->reader))

@@ -367,6 +367,17 @@ by_function() {
 	done
 }
 
+# Storms until half the ring is full, and three times as many more: it has come round.
+storms() {
+	local front n=0
+	front=$(stat -c %s "$D/ring.kmt")
+	while [ "$(stat -c %s "$D/ring.kmt")" -lt $((front + 500000)) ] && [ $n -lt 30 ]; do
+		"$LOAD/forkstorm" -t 1000
+		n=$((n + 1))
+	done
+	for ((n = 3 * n; n > 0; n--)); do "$LOAD/forkstorm" -t 1000; done
+}
+
 # 400 messages, then a storm that pushes them out of the file, then 700 more, and
 # the 400 are received: frees of what was there before the start
 ring_run() {
@@ -374,12 +385,12 @@ ring_run() {
 	mkfifo "$D/go" "$D/held"
 	background "$LOAD/msgq" -n 400 -s 52 -W "$D/go" -w "$D/held" -p "$D/phase"
 	local early=$JOB recorder
-	background "$KMT" record -f --ring 256K --buffer 32M -o "$D/ring.kmt" 2>"$ERR"
+	background "$KMT" record -f --ring 1M --buffer 32M -o "$D/ring.kmt" 2>"$ERR"
 	recorder=$JOB
 	wait_attached "$recorder"
 	timeout 60 bash -c ": >'$D/go'"
 	until_true 60 grep -q sent "$D/phase"
-	"$LOAD/forkstorm" -t 2500
+	storms
 	"$LOAD/msgq" -n 700 -s 1000
 	timeout 60 bash -c ": >'$D/held'"
 	wait "$early"
@@ -395,7 +406,10 @@ ring_run() {
 	expect "frees of what was there before" "$(value quality.frees_before_start)" -ge 400
 	# what came before is a loss of unknown size, and is told
 	expect "losses of unknown size" "$(value quality.lost_unknown)" -ge 1
-	jq -r '.notes[]' "$OUT" | grep -q 'events were lost' || fail "notes: $(jq -c .notes "$OUT")"
+	expect "of them the beginning" "$(value quality.lost_beginning)" = 1
+	expect "unreadable" "$(value quality.lost_input)" = 0
+	jq -r '.notes[]' "$OUT" | grep -q 'its beginning, which was written over' ||
+		fail "notes: $(jq -c .notes "$OUT")"
 	expect "what the stream says first" "$("$KMT" trace --from "$D/ring.kmt" |
 		sed -n '1s/^\(# overflow\).*/\1/p')" = "# overflow"
 }

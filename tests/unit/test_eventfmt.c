@@ -78,6 +78,7 @@ static void loss_words(void **state)
 	assert_string_equal(kmt_loss_key(KMT_LOSS_OBJECTS), "lost_objects");
 	assert_string_equal(kmt_loss_key(KMT_LOSS_STACKS), "lost_stacks");
 	assert_string_equal(kmt_loss_key(KMT_LOSS_INPUT), "lost_input");
+	assert_string_equal(kmt_loss_key(KMT_LOSS_BEGINNING), "lost_beginning");
 	for (int i = 0; i < KMT_LOSS_MAX; i++) {
 		assert_non_null(kmt_loss_key(i));
 		assert_non_null(kmt_loss_text(i));

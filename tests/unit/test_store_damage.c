@@ -466,6 +466,8 @@ static void test_ring(void **state)
 		assert_true(r.first == 1 || r.events >= 3 * EVENTS);
 		/* the beginning is missing, and the end mark */
 		assert_int_equal(r.res.lost_unknown, 1 + (r.first > 1));
+		assert_int_equal(r.res.quality.lost[KMT_LOSS_BEGINNING], r.first > 1);
+		assert_int_equal(r.res.quality.lost[KMT_LOSS_INPUT], 1);
 		assert_true(r.res.quality.lost_unknown);
 		most = r.events > most ? r.events : most;
 
@@ -487,6 +489,8 @@ static void test_ring(void **state)
 	assert_false(r.has_hole);
 	assert_int_equal(r.last, m.next - 1);
 	assert_int_equal(r.res.lost_unknown, 1);
+	assert_int_equal(r.res.quality.lost[KMT_LOSS_BEGINNING], 1);
+	assert_int_equal(r.res.quality.lost[KMT_LOSS_INPUT], 0);
 	assert_int_equal(r.res.quality.own, 5);
 	maker_done(&m);
 }

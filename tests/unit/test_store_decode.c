@@ -193,15 +193,15 @@ static const char quality_lines[] =
 	"quality sample_bytes 10\nquality table_bytes 11\nquality objects_capacity 12\n"
 	"quality clock_resolution_ns 13\nquality lost_ring 20\nquality lost_sites 21\n"
 	"quality lost_objects 22\nquality lost_stacks 23\nquality lost_caches 24\n"
-	"quality lost_input 25\nquality lost_unknown 1\nquality hashed_addresses 0\n"
+	"quality lost_input 25\nquality lost_beginning 26\nquality lost_unknown 1\nquality hashed_addresses 0\n"
 	"quality end_ns 99\nend\n";
 
 static void make(struct recording *r, struct kmt_buf *want)
 {
 	struct kmt_quality q = {
 		.source = "bpf", .mode = "streamed", .window_ns = 1, .events = 2,
-		.lost = { 20, 21, 22, 23, 24, 25 }, .lost_unknown = true, .recursion_misses = 3,
-		.misses_untold = 14, .given_up_before_start = 15,
+		.lost = { 20, 21, 22, 23, 24, 25, 26 }, .lost_unknown = true,
+		.recursion_misses = 3, .misses_untold = 14, .given_up_before_start = 15,
 		.frees_before_start = 4, .untraced_frees = 5, .failed_allocations = 6,
 		.null_frees = 7, .filtered = 8, .own = 9, .sample_bytes = 10, .table_bytes = 11,
 		.objects_capacity = 12, .clock_resolution_ns = 13,
