@@ -135,8 +135,9 @@ struct kmt_wire_cache {
 	char  name[KMT_CACHE_NAME_LEN];
 	__u64 older_frees;	/* of objects that were not tracked; atomic */
 	__u64 own_allocs;	/* left out, and not tracked; atomic */
+	__u64 older_given;	/* of older_frees: given up to RCU, their end will not be seen; atomic */
 };
-KMT_WIRE_ASSERT(sizeof(struct kmt_wire_cache) == 96, "wire layout");
+KMT_WIRE_ASSERT(sizeof(struct kmt_wire_cache) == 104, "wire layout");
 
 /* ---- live objects ----------------------------------------------------- */
 

@@ -126,6 +126,9 @@ static int gather_older(const struct kmt_analysis_in *in, struct kmt_books *b,
 			return err;
 		b->v[at].older_frees = kmt_sat_add(b->v[at].older_frees, o.frees);
 		b->v[at].own_allocs = kmt_sat_add(b->v[at].own_allocs, o.own_allocs);
+		b->v[at].awaiting = kmt_sat_add(b->v[at].awaiting, o.given_up);
+		b->v[at].awaiting_before = kmt_sat_add(b->v[at].awaiting_before,
+						       o.given_up_before);
 	}
 	return 0;
 }

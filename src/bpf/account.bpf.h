@@ -56,16 +56,8 @@ static __noinline int kmt_count_untracked(__u64 cache, __u32 is_free)
 	return 0;
 }
 
-/* A pointer of the kernel's is read as memory: the verifier lets us calculate with numbers only. */
-static __always_inline __u64 kmt_ask_cache(__u64 addr)
-{
-	struct kmem_cache *s = bpf_get_kmem_cache(addr);
-	__u64 cache = 0;
-
-	if (s)
-		bpf_probe_read_kernel(&cache, sizeof(cache), &s);
-	return cache;
-}
+/* core.bpf.c: what the kernel says, where it can be asked; 0: it is no object of a cache. */
+__u64 kmt_ask_cache(__u64 addr);
 
 /*
  * The cache of an object whose event names none, 0 = not to be had. 'given': its
@@ -351,9 +343,8 @@ static __always_inline int kmt_on_alloc(void *ctx, struct kmt_alloc *a, __u32 pr
  */
 #define KMT_FREED_BY(type, prog)	((type) | (prog) << 8)
 
-/* One more free by this freeing site, as a row of its own in the site table. */
-static __always_inline void kmt_count_free_site(void *base, struct kmt_cpu *c, __u64 *count,
-						__u64 call_site, __u32 type)
+/* The row of a freeing site in the site table; KMT_NO_SITE: it is full. */
+static __always_inline __u32 kmt_free_site(void *base, __u64 call_site, __u32 type)
 {
 	__u64 key = kmt_mix(call_site, type);
 	__u32 index = kmt_mix_row(key) & kmt_sites_mask;
@@ -361,10 +352,8 @@ static __always_inline void kmt_count_free_site(void *base, struct kmt_cpu *c, _
 	if (unlikely(kmt_site_at(base, index)->id.key != key)) {
 		__u32 found = kmt_site_probe(key);
 
-		if (found == KMT_NO_SITE) {
-			count[KMT_CNT_LOST_SITES]++;
-			return;
-		}
+		if (found == KMT_NO_SITE)
+			return KMT_NO_SITE;
 		index = found & kmt_sites_mask;
 		if (found & KMT_NEW_SITE) {
 			struct kmt_alloc a = { .call_site = call_site, .who = call_site,
@@ -373,7 +362,20 @@ static __always_inline void kmt_count_free_site(void *base, struct kmt_cpu *c, _
 			kmt_site_describe(kmt_site_at(base, index), &a);
 		}
 	}
-	kmt_hot(c, index)->frees++;
+	return index;
+}
+
+/* One more free by this freeing site. */
+static __always_inline void kmt_count_free_site(void *base, struct kmt_cpu *c, __u64 *count,
+						__u64 call_site, __u32 type)
+{
+	__u32 index = kmt_free_site(base, call_site, type);
+
+	if (index == KMT_NO_SITE) {
+		count[KMT_CNT_LOST_SITES]++;
+		return;
+	}
+	kmt_hot(c, index & kmt_sites_mask)->frees++;
 }
 
 static __noinline int kmt_close_other(__u64 what, __u64 *lifetime, __u64 cross, __u64 temporary)

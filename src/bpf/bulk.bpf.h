@@ -64,6 +64,15 @@ __noinline int kmt_bulk_free_one(__u64 addr, __u64 cache, __u64 call_site)
 			   addr, cache, kmt_flags);
 }
 
+/* The same where the kernel can be asked for the cache of an object older than the trace. */
+__noinline int kmt_bulk_free_one_ask(__u64 addr, __u64 cache, __u64 call_site)
+{
+	__u32 type = cache ? KMT_WIRE_CACHE : KMT_WIRE_KMALLOC;
+
+	return kmt_on_free_of(KMT_FREED_BY(type, KMT_PROG_BULK_FREE), KMT_PROG_BULK_FREE,
+			      call_site, addr, cache, 1, kmt_flags);
+}
+
 /* Objects that nobody looked at. */
 static __always_inline void kmt_bulk_lost(__u32 prog, __u64 n)
 {
@@ -151,13 +160,28 @@ static long kmt_bulk_free_step(__u32 i, struct kmt_bulk_walk *w)
 	return 0;
 }
 
-/* kmem_cache_free_bulk(cache or NULL, n, p) is about to free p[]. */
+static long kmt_bulk_free_step_ask(__u32 i, struct kmt_bulk_walk *w)
+{
+	__u64 addr = 0;
+
+	bpf_probe_read_kernel(&addr, sizeof(addr), w->p + i);
+	kmt_bulk_free_one_ask(addr, w->cache, w->call_site);
+	return 0;
+}
+
+/*
+ * kmem_cache_free_bulk(cache or NULL, n, p) is about to free p[]. 'ask': a
+ * constant, 1 where the kernel can be asked for a cache.
+ */
 static __always_inline int kmt_on_bulk_free(__u64 call_site, __u64 cache, const __u64 *p, __u64 n,
-					    int by_loop)
+					    int by_loop, __u32 ask)
 {
 	struct kmt_bulk_walk w = { .p = p, .cache = cache, .call_site = call_site };
 
-	kmt_bulk_walk(by_loop, kmt_bulk_free_step, &w, n);
+	if (ask)
+		kmt_bulk_walk(by_loop, kmt_bulk_free_step_ask, &w, n);
+	else
+		kmt_bulk_walk(by_loop, kmt_bulk_free_step, &w, n);
 	if (n > KMT_BULK_MAX)
 		kmt_bulk_lost(KMT_PROG_BULK_FREE, n - KMT_BULK_MAX);
 	return 0;
@@ -165,13 +189,47 @@ static __always_inline int kmt_on_bulk_free(__u64 call_site, __u64 cache, const 
 
 #define KMT_TYPE_RCU	KMT_FREED_BY(KMT_WIRE_KMALLOC, KMT_PROG_RCU_FREE)
 
+/*
+ * An object older than the trace. Where its cache has sheaves, it goes into one
+ * of RCU's (__kfree_rcu_sheaf() in mm/slub.c), which is handed out again or
+ * flushed when the grace period is over, and nothing fires then. So it counts as
+ * freed now, for its cache, and is kept in the table: should the kernel have had
+ * no sheaf for it, the free that it sees to is no second one.
+ */
+static __noinline int kmt_older_given_up(__u64 addr, __u64 cache, __u64 call_site)
+{
+	__u32 cpu = bpf_get_smp_processor_id(), capacity = 0, site, row;
+	struct kmem_cache *s = (struct kmem_cache *)cache;
+	void *base = kmt_base();
+	struct kmt_cpu *c = kmt_cpu_at(base, cpu);
+	__u64 now, what, old = 0;
+
+	if (!c || !cache || !bpf_core_field_exists(s->sheaf_capacity))
+		return 0;
+	bpf_core_read(&capacity, sizeof(capacity), &s->sheaf_capacity);
+	row = capacity ? kmt_cache_row(cache) : 0;
+	site = row ? kmt_free_site(base, call_site, KMT_TYPE_RCU) : KMT_NO_SITE;
+	if (site == KMT_NO_SITE)
+		return 0;
+	now = kmt_now(c);
+	what = kmt_object_what(KMT_WIRE_KMALLOC, site & kmt_sites_mask, cpu, 0, now) | KMT_WHAT_RCU;
+	if (kmt_object_insert(base, addr, what, now, &old) != KMT_INSERTED)
+		return 0;
+	kmt_count_untracked(cache, 1);
+	__sync_fetch_and_add(&kmt_cache_slot(base, row - 1)->older_given, 1);
+	return 1;
+}
+
 /* The object's own row: freed for whoever counts. 1: may be written to the stream. */
 static __always_inline int kmt_close_given_up(void *base, struct kmt_cpu *c, __u32 cpu,
-					      __u64 *count, __u64 addr, __u64 *ret_cache)
+					      __u64 *count, __u64 call_site, __u64 addr,
+					      __u64 *ret_cache, __u32 ask)
 {
 	__u64 what = 0, born = 0;
 
 	if (!kmt_object_give_up(addr, kmt_now(c), &what, &born)) {
+		if (ask)
+			kmt_older_given_up(addr, kmt_ask_cache(addr), call_site);
 		if (kmt_is_own()) {
 			count[KMT_CNT_OWN]++;
 			return 0;
@@ -190,7 +248,7 @@ static __always_inline int kmt_close_given_up(void *base, struct kmt_cpu *c, __u
 }
 
 /* kvfree_call_rcu() was handed an object: see enum kmt_op in core/event.h. */
-static __always_inline int kmt_on_give_up(__u64 call_site, __u64 addr)
+static __always_inline int kmt_on_give_up(__u64 call_site, __u64 addr, __u32 ask)
 {
 	__u32 cpu = bpf_get_smp_processor_id(), flags = kmt_flags;
 	void *base = kmt_base();
@@ -206,7 +264,7 @@ static __always_inline int kmt_on_give_up(__u64 call_site, __u64 addr)
 		return 0;
 	}
 	if (flags & KMT_F_TRACK) {
-		res = kmt_close_given_up(base, c, cpu, count, addr, &cache);
+		res = kmt_close_given_up(base, c, cpu, count, call_site, addr, &cache, ask);
 	} else if (kmt_is_own()) {
 		count[KMT_CNT_OWN]++;
 		return 0;

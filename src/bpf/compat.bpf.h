@@ -24,6 +24,7 @@ struct kmem_cache {
 	unsigned int object_size;	/* what the cache's users asked for */
 	const char *name;
 	int refcount;			/* how many caches are merged in this one */
+	unsigned int sheaf_capacity;	/* since 6.18; 0: it has no sheaves */
 } __attribute__((preserve_access_index));
 
 struct page {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The maps and knobs that all tracers share. */
+#include "bpf/compat.bpf.h"
 #include "bpf/maps.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -39,3 +40,19 @@ struct kmt_wire_module kmt_module = { 0 };
 const volatile __u64 kmt_size_min = 0, kmt_size_max = 0;
 
 const volatile __u64 kmt_gfp_account = 0, kmt_gfp_reclaimable = 0, kmt_gfp_dma = 0;
+
+/*
+ * In this object alone: libbpf's linker joins no two objects that name one kfunc
+ * (bpf_linker__add_file(): "failed to resolve size of underlying type"). A pointer
+ * of the kernel's is read as memory: the verifier lets us calculate with numbers
+ * only.
+ */
+__noinline __u64 kmt_ask_cache(__u64 addr)
+{
+	struct kmem_cache *s = bpf_get_kmem_cache(addr);
+	__u64 cache = 0;
+
+	if (s)
+		bpf_probe_read_kernel(&cache, sizeof(cache), &s);
+	return cache;
+}

@@ -73,6 +73,21 @@ void kmt_rcu_end(struct kmt_session *s, struct kmt_live *o)
 	kmt_objects_remove(&s->objects, o);
 }
 
+/* Older objects have no time each: what was given up by a mark is over a period after it. */
+void kmt_rcu_settle_older(struct kmt_session *s, uint64_t now_ns)
+{
+	for (size_t i = 0; i < s->older.n; i++) {
+		struct kmt_older *o = &s->older.v[i];
+
+		if (o->mark_ns && kmt_sat_sub(now_ns, o->mark_ns) <= GRACE_NS)
+			continue;
+		if (o->mark_ns)
+			o->settled = o->given_mark;
+		o->given_mark = o->given;
+		o->mark_ns = now_ns;
+	}
+}
+
 static void count_over(struct kmt_site_slot *slot, uint64_t bytes)
 {
 	struct kmt_counts *c = &slot->site.counts;

@@ -500,6 +500,7 @@ void kmt_session_mark(struct kmt_session *s)
 
 		o->base = kmt_sat_add(o->counted, o->events);
 		o->base_own = o->own;
+		o->base_given = kmt_sat_sub(o->given, o->settled);
 	}
 	kmt_cpu_table_mark(&s->cpus);
 }

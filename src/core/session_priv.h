@@ -86,6 +86,8 @@ int kmt_session_tell_free(struct kmt_session *s, const struct kmt_event *ev,
 int kmt_rcu_give_up(struct kmt_session *s, const struct kmt_event *ev, struct kmt_live *o);
 /* rcu.c: its wait has an end: out of the table */
 void kmt_rcu_end(struct kmt_session *s, struct kmt_live *o);
+/* rcu.c: after a snapshot of this time: which older objects have certainly passed theirs? */
+void kmt_rcu_settle_older(struct kmt_session *s, uint64_t now_ns);
 /* rcu.c: has the grace period of what was given up at this time certainly passed? 0: unknown */
 bool kmt_rcu_is_over(const struct kmt_session *s, uint64_t since_ns);
 

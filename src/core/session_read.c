@@ -46,6 +46,8 @@ bool kmt_session_older_at(const struct kmt_session *s, size_t i, bool since_mark
 		.cache = o->cache,
 		.frees = kmt_sat_sub(kmt_sat_add(o->counted, o->events), since_mark ? o->base : 0),
 		.own_allocs = kmt_sat_sub(o->own, since_mark ? o->base_own : 0),
+		.given_up = kmt_sat_sub(o->given, o->settled),
+		.given_up_before = since_mark ? o->base_given : 0,
 	};
 	return true;
 }

@@ -31,7 +31,7 @@ static void forget_counted(struct kmt_session *s)
 		if (s->free_sites.v[i].counted)
 			s->free_sites.v[i].site.frees = 0;
 	for (size_t i = 0; i < s->older.n; i++)
-		s->older.v[i].counted = s->older.v[i].own = 0;
+		s->older.v[i].counted = s->older.v[i].own = s->older.v[i].given = 0;
 	for (size_t i = 0; i < s->cpus.n; i++)
 		s->cpus.v[i].counted = (struct kmt_cpu_counts){ 0 };
 	s->snap_no_site = 0;
@@ -111,7 +111,9 @@ static int take_older(struct kmt_session *s, const struct kmt_snapshot *snap)
 			return err;
 		o->counted = kmt_sat_add(o->counted, snap->older[i].frees);
 		o->own = kmt_sat_add(o->own, snap->older[i].own_allocs);
+		o->given = kmt_sat_add(o->given, snap->older[i].given_up);
 	}
+	kmt_rcu_settle_older(s, snap->now_ns);
 	s->has_older = snap->has_older;
 	return 0;
 }

@@ -35,6 +35,11 @@ struct kmt_snap_free_site {
 struct kmt_snap_older {
 	const char *cache;		/* NULL: it is unknown which */
 	uint64_t frees, own_allocs;
+	/*
+	 * Of these frees: to RCU, where nothing tells when it is over. From a session:
+	 * of which it may not be over, now and at the mark.
+	 */
+	uint64_t given_up, given_up_before;
 };
 
 struct kmt_snap_object {

@@ -13,7 +13,7 @@
 #include "kmt/wire.h"
 #include "tracers/tracers.h"
 
-/* By enum kmt_attach. */
+/* By enum kmt_attach; those that have one more, which asks for caches, have _cache behind it. */
 static const char *const programs[KMT_FUNCTIONS][3] = {
 	[KMT_FUNC_ALLOC_BULK] = { NULL, "kmt_bulk_alloc_kprobe", "kmt_bulk_alloc_fexit" },
 	[KMT_FUNC_FREE_BULK] = { NULL, "kmt_bulk_free_kprobe", "kmt_bulk_free_fentry" },
@@ -32,8 +32,12 @@ static int find(struct bpf_object *obj, const char *name, struct bpf_program **r
 
 static int choose(struct kmt_bpf_functions *f, struct bpf_object *obj, enum kmt_function_id i)
 {
-	int err = find(obj, programs[i][f->f[i].how], &f->prog[i]);
+	bool asks = f->can_ask && (i == KMT_FUNC_FREE_BULK || i == KMT_FUNC_GIVE_UP);
+	char name[64];
+	int err;
 
+	snprintf(name, sizeof(name), "%s%s", programs[i][f->f[i].how], asks ? "_cache" : "");
+	err = find(obj, name, &f->prog[i]);
 	if (err)
 		return err;
 	if (i == KMT_FUNC_ALLOC_BULK && f->f[i].how == KMT_ATTACH_KPROBE)
@@ -44,12 +48,12 @@ static int choose(struct kmt_bpf_functions *f, struct bpf_object *obj, enum kmt_
 }
 
 int kmt_bpf_functions_choose(struct kmt_bpf_functions *f, struct bpf_object *obj,
-			     const struct kmt_function found[KMT_FUNCTIONS], unsigned wanted,
-			     const struct kmt_source_opts *o, bool may_kprobe)
+			     const struct kmt_function found[KMT_FUNCTIONS],
+			     const struct kmt_source_opts *o)
 {
+	const unsigned wanted = f->wanted;
 	bool needs_kprobe = false;
 
-	*f = (struct kmt_bpf_functions){ .wanted = wanted };
 	memcpy(f->f, found, sizeof(f->f));
 	for (int i = 0; i < KMT_FUNCTIONS; i++) {
 		int err;
@@ -58,7 +62,7 @@ int kmt_bpf_functions_choose(struct kmt_bpf_functions *f, struct bpf_object *obj
 			f->f[i].how = KMT_ATTACH_NONE;
 		if (f->f[i].how && (o->tracers & KMT_TRACERS_KPROBE))
 			f->f[i].how = KMT_ATTACH_KPROBE;
-		if (f->f[i].how == KMT_ATTACH_KPROBE && !may_kprobe) {
+		if (f->f[i].how == KMT_ATTACH_KPROBE && f->no_kprobes) {
 			f->f[i].how = KMT_ATTACH_NONE;
 			needs_kprobe |= KMT_FUNCTIONS_BULK & 1u << i;
 		}

@@ -11,6 +11,10 @@ struct bpf_object;
 struct bpf_program;
 
 struct kmt_bpf_functions {
+	unsigned wanted;		/* bits of enum kmt_function_id; none: nothing is told */
+	bool can_ask;			/* the kernel tells an address's cache */
+	bool no_kprobes;		/* they are not to be had */
+
 	struct kmt_function f[KMT_FUNCTIONS];
 	struct bpf_program *prog[KMT_FUNCTIONS];
 	struct bpf_program *entry;	/* with a kretprobe: notes the arguments */
@@ -19,7 +23,6 @@ struct kmt_bpf_functions {
 	int n_links;
 	int calls_fd;			/* with 'entry': the map of what has not returned */
 	uint64_t missed, untold;	/* of what is detached: see kmt_bpf_functions_missed() */
-	unsigned wanted;		/* bits of enum kmt_function_id; none: nothing is told */
 };
 
 #define KMT_FUNCTIONS_TEXT 80		/* kmt_quality.functions */
@@ -29,12 +32,13 @@ struct kmt_bpf_functions {
 				 (1u << KMT_FUNC_GIVE_UP))
 
 /*
- * One program for each function that is wanted and can be attached to, without
- * kprobes unless 'may_kprobe'. -EOPNOTSUPP: none of tracer bulk, and it must be had.
+ * One program for each function of f->wanted that can be attached to; f's first
+ * fields are the caller's, the rest 0. -EOPNOTSUPP: none of tracer bulk, and it
+ * must be had.
  */
 int kmt_bpf_functions_choose(struct kmt_bpf_functions *f, struct bpf_object *obj,
-			     const struct kmt_function found[KMT_FUNCTIONS], unsigned wanted,
-			     const struct kmt_source_opts *o, bool may_kprobe);
+			     const struct kmt_function found[KMT_FUNCTIONS],
+			     const struct kmt_source_opts *o);
 /* Is there a program; is there one of tracer bulk? */
 bool kmt_bpf_functions_any(const struct kmt_bpf_functions *f);
 bool kmt_bpf_functions_bulk(const struct kmt_bpf_functions *f);

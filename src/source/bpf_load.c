@@ -201,6 +201,12 @@ static int choose_others(struct kmt_bpf *b, const struct btf *btf)
 	return 0;
 }
 
+/* The kfunc that names an address's cache: bpf/compat.bpf.h. */
+static bool can_ask(const struct btf *btf)
+{
+	return btf__find_by_name_kind(btf, "bpf_get_kmem_cache", BTF_KIND_FUNC) >= 0;
+}
+
 /* Choose one program for each event of this kernel. */
 static int choose_slab(struct kmt_bpf *b, const struct btf *btf)
 {
@@ -209,8 +215,7 @@ static int choose_slab(struct kmt_bpf *b, const struct btf *btf)
 		"kmt_kfree", "kmt_cache_free",
 	};
 	struct kmemtrace_bpf__rodata *r = b->load->skel->rodata;
-	/* the kfunc that names an address's cache: take the programs that call it */
-	bool ask = btf__find_by_name_kind(btf, "bpf_get_kmem_cache", BTF_KIND_FUNC) >= 0;
+	bool ask = can_ask(btf);
 	bool has[KMT_PROG_MAX] = { 0 };
 	const char *fast = set_args(btf, r, has) ? fast_mode(r->kmt_flags) : NULL;
 
@@ -265,10 +270,12 @@ static int choose_functions(struct kmt_bpf *b, const struct btf *btf)
 	if (!(r->kmt_flags & (KMT_F_TRACK | KMT_F_EMIT)))
 		found[KMT_FUNC_GIVE_UP].how = KMT_ATTACH_NONE;
 	/* Linux commit b89fbfbb854c "bpf: Implement minimal BPF perf link" (in v5.15) */
-	return kmt_bpf_functions_choose(&b->load->functions, b->load->skel->obj, found, wanted,
-					&b->opts, !b->opts.kept ||
-					btf__find_by_name_kind(btf, "bpf_perf_link",
-							       BTF_KIND_STRUCT) >= 0);
+	b->load->functions = (struct kmt_bpf_functions){
+		.wanted = wanted, .can_ask = can_ask(btf),
+		.no_kprobes = b->opts.kept && btf__find_by_name_kind(btf, "bpf_perf_link",
+								     BTF_KIND_STRUCT) < 0,
+	};
+	return kmt_bpf_functions_choose(&b->load->functions, b->load->skel->obj, found, &b->opts);
 }
 
 static int choose_programs(struct kmt_bpf *b, const struct btf *btf)

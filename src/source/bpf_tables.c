@@ -311,7 +311,8 @@ static bool read_object(const struct kmt_bpf *b, uint64_t key, uint64_t what, ui
 	if (ret->site >= b->plan.sites)
 		return false;
 	id = &b->sites[ret->site].id;
-	if (cache_state(b, id) == KMT_SITE_GONE)
+	/* one older than the trace, which only waits for its free */
+	if (cache_state(b, id) == KMT_SITE_GONE || id->type == KMT_WIRE_FREE_SITE)
 		return false;
 	ret->addr = address_of(id, key);
 	ret->bytes_req = id->type == KMT_WIRE_CACHE ? id->bytes_req :
@@ -390,10 +391,12 @@ static size_t read_older(const struct kmt_bpf *b, struct kmt_snap_older *v)
 		const struct kmt_wire_cache *c = &b->caches[i];
 		uint64_t frees = __atomic_load_n(&c->older_frees, __ATOMIC_ACQUIRE);
 		uint64_t own = __atomic_load_n(&c->own_allocs, __ATOMIC_ACQUIRE);
+		uint64_t given = __atomic_load_n(&c->older_given, __ATOMIC_ACQUIRE);
 
 		if (c->state == KMT_SITE_READY && (frees || own))
 			v[n++] = (struct kmt_snap_older){ .cache = c->name, .frees = frees,
-							  .own_allocs = own };
+							  .own_allocs = own,
+							  .given_up = given };
 	}
 	if (unknown)
 		v[n++] = (struct kmt_snap_older){ .frees = unknown };

@@ -20,8 +20,8 @@
  * Left alone: sheaves being filled, flushed and handed around
  * (kmem_cache_prefill_sheaf() and the like), for these are no allocations and
  * what is taken from a sheaf fires an event; kmalloc_nolock() and
- * kfree_nolock(), silent both, of BPF's own objects; mempools and the networks'
- * lists of packets, whose objects stay allocated. The allocator's own bulk
+ * kfree_nolock(), silent both, of BPF's own objects; mempools, page pools and the
+ * networks' lists of packets, whose objects stay allocated while they lie there. The allocator's own bulk
  * functions (__kmem_cache_alloc_bulk() and the like) move free objects.
  */
 #include <linux/ptrace.h>
@@ -89,14 +89,29 @@ SEC("?fentry/kmem_cache_free_bulk")
 int kmt_bulk_free_fentry(void *ctx)
 {
 	return kmt_on_bulk_free(kmt_func_caller(ctx), kmt_func_arg(ctx, 0),
-				(const __u64 *)kmt_func_arg(ctx, 2), kmt_func_arg(ctx, 1), 1);
+				(const __u64 *)kmt_func_arg(ctx, 2), kmt_func_arg(ctx, 1), 1, 0);
+}
+
+/* Loaded in place of the one above where the kernel can tell an address's cache. */
+SEC("?fentry/kmem_cache_free_bulk")
+int kmt_bulk_free_fentry_cache(void *ctx)
+{
+	return kmt_on_bulk_free(kmt_func_caller(ctx), kmt_func_arg(ctx, 0),
+				(const __u64 *)kmt_func_arg(ctx, 2), kmt_func_arg(ctx, 1), 1, 1);
 }
 
 SEC("?fentry/kvfree_call_rcu")
 int kmt_give_up_fentry(void *ctx)
 {
 	return kmt_on_give_up(kmt_func_caller(ctx),
-			      kmt_given_up(kmt_func_arg(ctx, 0), kmt_func_arg(ctx, 1)));
+			      kmt_given_up(kmt_func_arg(ctx, 0), kmt_func_arg(ctx, 1)), 0);
+}
+
+SEC("?fentry/kvfree_call_rcu")
+int kmt_give_up_fentry_cache(void *ctx)
+{
+	return kmt_on_give_up(kmt_func_caller(ctx),
+			      kmt_given_up(kmt_func_arg(ctx, 0), kmt_func_arg(ctx, 1)), 1);
 }
 
 /* ---- kprobes ---- */
@@ -174,14 +189,28 @@ SEC("?kprobe")
 int kmt_bulk_free_kprobe(struct pt_regs *ctx)
 {
 	return kmt_on_bulk_free(kmt_probe_caller(ctx), PT_REGS_PARM1(ctx),
-				(const __u64 *)PT_REGS_PARM3(ctx), PT_REGS_PARM2(ctx), 0);
+				(const __u64 *)PT_REGS_PARM3(ctx), PT_REGS_PARM2(ctx), 0, 0);
+}
+
+SEC("?kprobe")
+int kmt_bulk_free_kprobe_cache(struct pt_regs *ctx)
+{
+	return kmt_on_bulk_free(kmt_probe_caller(ctx), PT_REGS_PARM1(ctx),
+				(const __u64 *)PT_REGS_PARM3(ctx), PT_REGS_PARM2(ctx), 0, 1);
 }
 
 SEC("?kprobe")
 int kmt_give_up_kprobe(struct pt_regs *ctx)
 {
 	return kmt_on_give_up(kmt_probe_caller(ctx),
-			      kmt_given_up(PT_REGS_PARM1(ctx), PT_REGS_PARM2(ctx)));
+			      kmt_given_up(PT_REGS_PARM1(ctx), PT_REGS_PARM2(ctx)), 0);
+}
+
+SEC("?kprobe")
+int kmt_give_up_kprobe_cache(struct pt_regs *ctx)
+{
+	return kmt_on_give_up(kmt_probe_caller(ctx),
+			      kmt_given_up(PT_REGS_PARM1(ctx), PT_REGS_PARM2(ctx)), 1);
 }
 
 /* ---- the end of a cache ---- */

@@ -255,6 +255,8 @@ static inline uint64_t bpf_ringbuf_query(void *ring, uint64_t flags)
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #pragma GCC diagnostic ignored "-Wpointer-arith"
 
+#include "bpf/compat.bpf.h"
+
 /* knobs are constants to the programs only */
 #define const
 #include "bpf/maps.bpf.h"
@@ -265,10 +267,12 @@ static inline uint64_t bpf_ringbuf_query(void *ring, uint64_t flags)
 
 #pragma GCC diagnostic pop
 
-/* No kernel is asked for a kmalloc's cache. */
+/* What the kernel answers when it is asked for an object's cache. */
+static struct kmem_cache *shim_cache;
+
 struct kmem_cache *bpf_get_kmem_cache(__u64 addr)
 {
-	return NULL;
+	return shim_cache;
 }
 
 /* Make a map of zeroes; *ret_values belongs to shim_done(). */

@@ -106,7 +106,10 @@ static int no_objects(void *ctx, int (*cb)(void *cb_ctx, const struct kmt_snap_o
 /* The same from a source that counts, with allocations of the tracer's own. */
 static void test_books_own(void **state)
 {
-	const struct kmt_snap_older rows[] = { { "a", 30, 10 }, { NULL, 5, 0 }, { "b", 0, 7 } };
+	const struct kmt_snap_older rows[] = {
+		{ .cache = "a", .frees = 30, .own_allocs = 10 }, { .frees = 5 },
+		{ .cache = "b", .own_allocs = 7 },
+	};
 	struct kmt_snapshot snap = { .now_ns = 100, .older = rows, .n_older = 3,
 				     .has_older = true, .each_object = no_objects };
 	struct world w;
@@ -127,6 +130,40 @@ static void test_books_own(void **state)
 	snap.n_older = 0;
 	assert_int_equal(w.sink.snapshot(w.sink.ctx, &snap), 0);
 	assert_false(kmt_session_has_older(w.session));
+	close_world(&w);
+}
+
+/*
+ * 200 older objects given up to RCU with nothing to tell when they are free: the
+ * kernel may have all of them still, or none, and 30 s later none. Tolerance 32.
+ */
+static void test_books_given_up(void **state)
+{
+	const uint64_t s = 1000000000;
+	const struct kmt_snap_older rows[] = {
+		{ .cache = "a", .frees = 200, .given_up = 200 },
+		{ .cache = "b", .frees = 200, .given_up = 200 },
+		{ .cache = "c", .frees = 200, .given_up = 200 },
+	};
+	struct kmt_snapshot snap = { .now_ns = s, .older = rows, .n_older = 3,
+				     .has_older = true, .each_object = no_objects };
+	struct world w;
+
+	open_world(&w, (struct kmt_session_opts){ 0 });
+	assert_int_equal(w.sink.snapshot(w.sink.ctx, &snap), 0);
+	set_slabs(&w, HEAD LINE("a", "500", "8", "16") LINE("b", "500", "8", "16")
+		  LINE("c", "500", "8", "16"),
+		  HEAD LINE("a", "300", "8", "16") LINE("b", "532", "8", "16")
+		  LINE("c", "533", "8", "16"));
+	run(&w, "slabinfo");
+	is_text(&w, row_of(&w, "cache", "a"), "balance.verdict", "balanced");
+	is_text(&w, row_of(&w, "cache", "b"), "balance.verdict", "balanced");
+	is_text(&w, row_of(&w, "cache", "c"), "balance.verdict", "off by -233");
+	snap.now_ns = 32 * s;
+	assert_int_equal(w.sink.snapshot(w.sink.ctx, &snap), 0);
+	run(&w, "slabinfo");
+	is_text(&w, row_of(&w, "cache", "a"), "balance.verdict", "balanced");
+	is_text(&w, row_of(&w, "cache", "b"), "balance.verdict", "off by -232");
 	close_world(&w);
 }
 
@@ -170,6 +207,7 @@ int main(void)
 		cmocka_unit_test(test_books_lost),
 		cmocka_unit_test(test_books_older),
 		cmocka_unit_test(test_books_own),
+		cmocka_unit_test(test_books_given_up),
 	};
 
 	return cmocka_run_group_tests(tests, make_root, remove_root);

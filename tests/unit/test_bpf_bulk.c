@@ -133,9 +133,9 @@ static void test_bulk(void **state)
 
 	take(5, 1);
 	take_one(addr[50]);
-	kmt_on_bulk_free(FREER, (uintptr_t)&cache, (const void *)two, 2, 1);
+	kmt_on_bulk_free(FREER, (uintptr_t)&cache, (const void *)two, 2, 1, 0);
 	give_back(addr[2]);
-	kmt_on_bulk_free(FREER, 0, (const void *)odd, 3, 0);
+	kmt_on_bulk_free(FREER, 0, (const void *)odd, 3, 0, 0);
 	s = look();
 	assert_int_equal(s.rows, 2);		/* the two allocating programs share no row */
 	assert_int_equal(s.c.allocs, 6);
@@ -172,10 +172,10 @@ static void test_given_up(void **state)
 
 	take(4, 1);
 	for (int i = 0; i < 4; i++)
-		kmt_on_give_up(FREER, addr[i]);
-	kmt_on_give_up(FREER, addr[0]);		/* again */
-	kmt_on_give_up(FREER, addr[80]);	/* older than the trace */
-	kmt_on_give_up(FREER, 0);
+		kmt_on_give_up(FREER, addr[i], 0);
+	kmt_on_give_up(FREER, addr[0], 0);		/* again */
+	kmt_on_give_up(FREER, addr[80], 0);	/* older than the trace */
+	kmt_on_give_up(FREER, 0, 0);
 	s = look();
 	assert_int_equal(s.c.frees, 4);
 	assert_int_equal(s.c.given_up, 4);
@@ -187,7 +187,7 @@ static void test_given_up(void **state)
 	assert_int_equal(kmt_bpf_count(&b, KMT_CNT_RCU_UNKNOWN), 2);
 
 	give_back(addr[0]);
-	kmt_on_bulk_free(FREER, 0, (const void *)&addr[1], 1, 1);
+	kmt_on_bulk_free(FREER, 0, (const void *)&addr[1], 1, 1, 0);
 	take_one(addr[2]);
 	s = look();
 	assert_int_equal(s.c.allocs, 5);
@@ -202,12 +202,100 @@ static void test_given_up(void **state)
 	assert_int_equal(kmt_bpf_count(&b, KMT_CNT_UNTRACED_FREES), 0);
 }
 
+static uint64_t older_of(const struct kmt_snapshot *snap, uint64_t *ret_given)
+{
+	*ret_given = snap->n_older ? snap->older[0].given_up : 0;
+	if (snap->n_older)
+		assert_string_equal(snap->older[0].cache, "cache");
+	return snap->n_older ? snap->older[0].frees : 0;
+}
+
+struct older {
+	uint64_t frees, given;
+	size_t n, objects;
+};
+
+static int on_any_object(void *ctx, const struct kmt_snap_object *o)
+{
+	((struct older *)ctx)->objects++;
+	return 0;
+}
+
+static int on_older(void *ctx, const struct kmt_snapshot *snap)
+{
+	struct older *o = ctx;
+
+	o->n = snap->n_older;
+	o->frees = older_of(snap, &o->given);
+	return snap->each_object(snap->objects_ctx, on_any_object, o);
+}
+
+/* What the books know of older objects of the one cache. */
+static void is_older(uint64_t frees, uint64_t given, size_t objects)
+{
+	struct older o = { 0 };
+	struct kmt_sink sink = { .snapshot = on_older, .ctx = &o };
+
+	assert_int_equal(kmt_bpf_snapshot(&b, &sink), 0);
+	assert_int_equal(o.n, 1);
+	assert_int_equal(o.frees, frees);
+	assert_int_equal(o.given, given);
+	assert_int_equal(o.objects, objects);
+}
+
+/* kfree_bulk() of older objects names no cache: the kernel is asked, where it answers. */
+static void test_bulk_asks(void **state)
+{
+	const uint64_t three[] = { addr[7], addr[8], addr[9] };
+
+	shim_cache = &cache;
+	kmt_on_bulk_free(FREER, 0, (const void *)three, 3, 1, 1);
+	is_older(3, 0, 0);
+	assert_int_equal(kmt_bpf_count(&b, KMT_CNT_FREES_NO_CACHE), 0);
+	shim_cache = NULL;
+	kmt_on_bulk_free(FREER, 0, (const void *)three, 2, 1, 1);	/* a large kmalloc */
+	assert_int_equal(kmt_bpf_count(&b, KMT_CNT_FREES_NO_CACHE), 2);
+	assert_int_equal(kmt_bpf_count(&b, KMT_CNT_FREES_UNKNOWN), 5);
+}
+
+/*
+ * Older objects given up: with sheaves they count as freed, once, whatever
+ * becomes of them; without, a free is to come.
+ */
+static void test_older_given_up(void **state)
+{
+	shim_cache = &cache;
+	cache.sheaf_capacity = 0;
+	kmt_on_give_up(FREER, addr[20], 1);
+	kmt_on_bulk_free(FREER, 0, (const void *)&addr[20], 1, 1, 1);
+	is_older(1, 0, 0);
+	cache.sheaf_capacity = 28;
+	for (int i = 0; i < 4; i++)
+		kmt_on_give_up(FREER, addr[i], 1);
+	kmt_on_give_up(FREER, addr[1], 1);		/* again */
+	is_older(5, 4, 0);
+	assert_int_equal(kmt_bpf_count(&b, KMT_CNT_RCU_UNKNOWN), 6);
+	/* no sheaf was to be had for the first, the second's memory is given out again */
+	kmt_on_bulk_free(FREER, 0, (const void *)&addr[0], 1, 1, 1);
+	take_one(addr[1]);
+	is_older(5, 4, 1);
+	assert_int_equal(kmt_bpf_count(&b, KMT_CNT_UNTRACED_FREES), 0);
+	assert_int_equal(kmt_bpf_count(&b, KMT_CNT_FREES_UNKNOWN), 1);
+	give_back(addr[1]);
+	shim_cache = NULL;
+	kmt_on_give_up(FREER, addr[30], 1);		/* of no slab */
+	is_older(5, 4, 0);
+	cache.sheaf_capacity = 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_bulk, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_failed_and_many, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_given_up, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_bulk_asks, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_older_given_up, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,7 +42,7 @@ static uint64_t bytes_of(const struct kmt_bpf_plan *p, const struct kmt_bpf_mach
 	n += (uint64_t)p->cpus * (sizeof(struct kmt_cpu) + p->sites * 64ull);
 	if (p->track)
 		n += p->shards * (p->sites * 32ull * 8);	/* lifetimes */
-	n += p->caches * 96ull;
+	n += p->caches * 104ull;
 	n += p->stacks * 336ull;
 	if (p->stacks > 1)
 		n += p->cpus * KMT_PROG_MAX * 40ull * 8;	/* a scratch per CPU and program */
@@ -63,7 +63,7 @@ static void check_places(const struct kmt_bpf_plan *p)
 		{ 0, p->cpu_stride * p->cpus },
 		{ p->at_sites, p->sites * 256ull },
 		{ p->at_lifetimes, p->shard_stride * p->shards },
-		{ p->at_caches, p->caches * 96ull },
+		{ p->at_caches, p->caches * 104ull },
 		{ p->at_stacks, p->stacks * 336ull },
 		{ p->at_objects, p->buckets * (uint64_t)sizeof(struct kmt_bucket) },
 		{ p->table_bytes, 0 },

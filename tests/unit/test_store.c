@@ -450,7 +450,8 @@ static void assert_same_key(const struct kmt_site_key *a, const struct kmt_site_
 }
 
 static const struct kmt_snap_older older[] = {
-	{ "dentry", UINT64_MAX, 3 }, { NULL, 2, 0 }, { "a b", 0, 1ull << 40 },
+	{ .cache = "dentry", .frees = UINT64_MAX, .own_allocs = 3 }, { .frees = 2 },
+	{ .cache = "a b", .own_allocs = 1ull << 40 },
 };
 
 static int on_snapshot(void *ctx, const struct kmt_snapshot *snap)
