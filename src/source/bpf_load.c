@@ -23,6 +23,7 @@
 #include "kmemtrace_hash.skel.h"
 #include "source/bpf_load.h"
 #include "source/pages.h"
+#include "source/probe.h"
 #include "symbol/frames.h"
 #include "symbol/gfp.h"
 #include "symbol/symbols.h"
@@ -567,11 +568,18 @@ static int map_tables(struct kmt_bpf *b)
 
 static int explain_load_error(int err)
 {
+	char lockdown[KMT_LOCKDOWN_LEN];
+
 	if (err == -EPERM)
 		return kmt_err(err, "the kernel refuses to load BPF programs: needs root, or "
 			       "CAP_BPF and CAP_PERFMON (see 'kmemtrace doctor')");
-	if (err == -ENOMEM)
-		return kmt_err(err, "no memory for the BPF tables; try smaller --objects or --sites");
+	/* ESRCH: the kernel's types, which were read before, and not a second time */
+	if (err == -ENOMEM || err == -ESRCH)
+		return kmt_err(-ENOMEM, "no memory for the BPF tables; try smaller --objects or --sites");
+	kmt_probe_lockdown(lockdown);
+	if (!strcmp(lockdown, "confidentiality"))
+		return kmt_err(-EOPNOTSUPP, "the kernel is locked down (lockdown=confidentiality): "
+			       "BPF programs may not read its memory");
 	/* a verifier's EINVAL or E2BIG is no mistake of the user's */
 	return kmt_err(-EOPNOTSUPP, "the kernel's verifier refuses the BPF programs: %s",
 		       libbpf_said[0] ? libbpf_said : strerror(-err));

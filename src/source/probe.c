@@ -175,20 +175,21 @@ static int open_lockdown(void)
 }
 
 /* "none [integrity] confidentiality" */
-static void look_at_lockdown(struct kmt_probe *p)
+void kmt_probe_lockdown(char ret[KMT_LOCKDOWN_LEN])
 {
 	_cleanup_close_ int fd = open_lockdown();
 	char text[128];
 	ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	char *from, *to;
 
+	*ret = '\0';
 	if (len <= 0)
 		return;
 	text[len] = '\0';
 	from = strchr(text, '[');
 	to = from ? strchr(from, ']') : NULL;
 	if (to)
-		snprintf(p->lockdown, sizeof(p->lockdown), "%.*s", (int)(to - from - 1), from + 1);
+		snprintf(ret, KMT_LOCKDOWN_LEN, "%.*s", (int)(to - from - 1), from + 1);
 }
 
 static void look_at_tracefs(struct kmt_probe *p)
@@ -267,7 +268,7 @@ void kmt_probe(struct kmt_probe *ret)
 
 	*ret = (struct kmt_probe){ .slabinfo = look_at_slabinfo() };
 	look_at_privilege(ret);
-	look_at_lockdown(ret);
+	kmt_probe_lockdown(ret->lockdown);
 	look_at_btf(ret);
 	try_raw_tp(ret);
 	ret->cmpxchg = kmt_probe_cmpxchg();

@@ -25,10 +25,12 @@ enum kmt_probe_tp {
 /* Name of the tracepoint: "kmalloc", ... */
 const char *kmt_probe_tp_name(enum kmt_probe_tp tp);
 
+#define KMT_LOCKDOWN_LEN 24
+
 struct kmt_probe {
 	uint32_t euid;
 	bool	 cap_sys_admin, cap_bpf, cap_perfmon;
-	char	 lockdown[24];		/* "none", "integrity", "confidentiality"; "" unknown */
+	char	 lockdown[KMT_LOCKDOWN_LEN];	/* "none", "integrity", "confidentiality"; "" unknown */
 
 	/* 0 or a negative errno: what trying gave */
 	int	 btf;			/* kernel BTF could be read */
@@ -54,6 +56,9 @@ struct kmt_probe {
 
 /* Only whether BPF has compare-and-swap: 0 or a negative errno. */
 int kmt_probe_cmpxchg(void);
+
+/* Only the lockdown: "none", "integrity", "confidentiality"; "" unknown. */
+void kmt_probe_lockdown(char ret[KMT_LOCKDOWN_LEN]);
 
 void kmt_probe(struct kmt_probe *ret);
 

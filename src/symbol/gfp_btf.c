@@ -69,6 +69,8 @@ int kmt_kernel_btf_load(struct btf **ret)
 		btf = btf__new(data, (uint32_t)len);
 	else
 		btf = look_elsewhere();
+	if (!btf && errno == ENOMEM)
+		return kmt_err(-ENOMEM, "out of memory for the kernel's types");
 	if (!btf)
 		return kmt_err(errno == ESRCH ? -ENOENT : -errno,
 			       "this kernel has no BTF (" VMLINUX_BTF ")");

@@ -86,3 +86,14 @@ hidden() {
 	expect "last line" "$(tail -n 1 "$D/text")" = \
 		"kmemtrace cannot trace here: no source can be used"
 }
+
+@test "memory that is short at the start is told as that, not as missing BTF" {
+	need_bpf
+	local kb
+	for kb in 20000 25000 40000 60000; do
+		run bash -c 'ulimit -v "$1"; exec "$0" stat --source bpf --for 50ms' "$KMT" "$kb"
+		[ "$status" != 0 ] || continue
+		[[ $output == *memory* && $output != *"no BTF"* && $output != *verifier* ]] ||
+			fail "$kb KiB: $output"
+	done
+}

@@ -33,6 +33,8 @@ teardown() { live_teardown; }
 		[ "$status" = 3 ] || fail "$command: exit status $status: $(cat "$ERR")"
 		[ "$(wc -l <"$ERR")" = 1 ] || fail "$command: not one line: $(cat "$ERR")"
 		expect "bytes on standard output" "$(wc -c <"$OUT")" = 0
+		[[ $command == *tracefs* || $(cat "$ERR") == *lockdown=confidentiality* ]] ||
+			fail "$command: the lockdown is not named: $(cat "$ERR")"
 	done
 	expect_nothing_attached
 }
