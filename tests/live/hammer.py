@@ -60,6 +60,8 @@ class Hammer:
         place = self.place()
         kind = self.rng.choice(["trace_stat", "trace_stat", "options", "", ""])
         names = os.listdir(os.path.join(place, kind))
+        if not names:   # it went away between being found and being listed
+            return
         path = os.path.join(place, kind, self.rng.choice(names))
         if os.path.isdir(path) or path.endswith("/free_buffer"):
             return
