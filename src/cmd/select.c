@@ -390,6 +390,7 @@ int kmt_select_open(struct kmt_select *s, struct kmt_source_opts *opts)
 	if (s->from)
 		return open_file(s, opts);
 	if (s->session) {
+		kmt_select_read_symbols(s);
 		if (s->no_symbols[0])
 			kmt_cmd_warn("%s; call sites are shown as addresses", s->no_symbols);
 		return 0;	/* open since it was asked for */
