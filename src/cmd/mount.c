@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "cmd/cmd.h"
 #include "cmd/mount_dir.h"
+#include "cmd/mount_session.h"
 #include "cmd/tracers.h"
 #include "control/control.h"
 #include "control/fuse.h"
@@ -22,7 +23,7 @@
 #define CLOSE_WAIT_MS	2000
 
 struct mount_opts {
-	const char *options, *stat_group;
+	const char *options, *session, *stat_group;
 	bool daemon;
 };
 
@@ -33,6 +34,8 @@ static const struct kmt_option mount_options[] = {
 	  "return when the directory can be used, and serve it in the background", 0, 0, NULL },
 	{ "options", 'o', KMT_OPT_STRING, OFF(options), "A,B,...",
 	  "options as of mount(8), such as allow_other", 0, 0, NULL },
+	{ "session", 0, KMT_OPT_STRING, OFF(session), "NAME",
+	  "show what a session of 'kmemtrace start' counts, read only", 0, 0, NULL },
 	{ "stat-group", 0, KMT_OPT_STRING, OFF(stat_group), "GROUP",
 	  "members of the group may read trace_stat/", 0, 0, NULL },
 	{ 0 }
@@ -96,23 +99,45 @@ static int serve_tree(struct mount *m, struct kmt_tree *tree)
 	return err ? status_of(-EIO) : KMT_EXIT_OK;
 }
 
-static int serve(struct mount *m)
+static int serve_ops(struct mount *m)
 {
 	struct kmt_tree_opts opts = {
 		.ops = &m->ops, .has_stat_group = m->has_group, .stat_gid = m->gid,
 		.close_wait_ms = CLOSE_WAIT_MS,
 	};
-	struct kmt_tracers_opts tracers_opts = { .realtime = true };
-	struct kmt_tracers *tracers = NULL;
 	struct kmt_tree *tree = NULL;
-	int err = kmt_tracers_new(&tracers_opts, &tracers), status;
+	int err = kmt_tree_new(&opts, &tree);
+	int status = err ? status_of(-EIO) : serve_tree(m, tree);
 
-	if (err)
+	kmt_tree_free(tree);
+	return status;
+}
+
+static int serve_session(struct mount *m)
+{
+	struct kmt_mount_session *session = NULL;
+	int status = kmt_mount_session_new(m->o->session, &session);
+
+	if (status)
+		return status;
+	kmt_mount_session_control(session, &m->ops);
+	status = serve_ops(m);
+	kmt_mount_session_free(session);
+	return status;
+}
+
+static int serve(struct mount *m)
+{
+	struct kmt_tracers_opts opts = { .realtime = true };
+	struct kmt_tracers *tracers = NULL;
+	int status;
+
+	if (m->o->session)
+		return serve_session(m);
+	if (kmt_tracers_new(&opts, &tracers))
 		return status_of(-EIO);
 	kmt_tracers_control(tracers, &m->ops);
-	err = kmt_tree_new(&opts, &tree);
-	status = err ? status_of(-EIO) : serve_tree(m, tree);
-	kmt_tree_free(tree);
+	status = serve_ops(m);
 	kmt_tracers_free(tracers);
 	return status;
 }

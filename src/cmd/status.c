@@ -43,8 +43,8 @@ extern const struct kmt_command kmt_command_status;
 enum {
 	NAME, SINCE, RUNNING, KEY, TRACERS, EVENTS, LOST, SITES, SITES_SIZE, OBJECTS, OBJECTS_SIZE,
 	CACHES, CACHES_SIZE, STACKS, STACKS_SIZE, SITES_PERCENT, OBJECTS_PERCENT, MEMORY, FILTERS,
-	LOST_RING, LOST_SITES, LOST_OBJECTS, LOST_STACKS, LOST_CACHES, LOST_INPUT, MISSES,
-	FUNCTIONS, COMMAND, FAULT, COLUMNS
+	LOST_RING, LOST_SITES, LOST_OBJECTS, LOST_STACKS, LOST_CACHES, LOST_INPUT,
+	LOST_BEGINNING, MISSES, FUNCTIONS, COMMAND, FAULT, COLUMNS
 };
 _Static_assert(MISSES - LOST_RING == KMT_LOSS_MAX, "a column for each reason");
 
@@ -89,6 +89,8 @@ static const struct kmt_column columns[COLUMNS] = {
 			  .show = KMT_HIDDEN },
 	[LOST_INPUT] = { .key = "lost_input", .title = "LOST INPUT", .unit = KMT_UNIT_COUNT,
 			 .show = KMT_HIDDEN },
+	[LOST_BEGINNING] = { .key = "lost_beginning", .title = "LOST BEGINNING",
+			     .unit = KMT_UNIT_COUNT, .show = KMT_HIDDEN },
 	[MISSES] = { .key = "recursion_misses", .title = "MISSES", .unit = KMT_UNIT_COUNT,
 		     .show = KMT_HIDDEN },
 	[FUNCTIONS] = { .key = "functions", .title = "FUNCTIONS", .show = KMT_HIDDEN },

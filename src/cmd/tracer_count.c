@@ -388,6 +388,17 @@ int kmt_count_reset(struct kmt_count *c)
 	return err;
 }
 
+void kmt_overruns_print(const struct kmt_quality *q, struct kmt_buf *out)
+{
+	for (int i = 0; i < KMT_LOSS_MAX; i++)
+		kmt_buf_printf(out, "%s: %" PRIu64 "\n", kmt_loss_key(i), q->lost[i]);
+	kmt_buf_printf(out, "recursion_misses: %" PRIu64 "\n", q->recursion_misses);
+	kmt_buf_printf(out, "frees_before_start: %" PRIu64 "\n", q->frees_before_start);
+	kmt_buf_printf(out, "untraced_frees: %" PRIu64 "\n", q->untraced_frees);
+	kmt_buf_printf(out, "filtered: %" PRIu64 "\n", q->filtered);
+	kmt_buf_printf(out, "own: %" PRIu64 "\n", q->own);
+}
+
 void kmt_count_overruns(struct kmt_count *c, struct kmt_buf *out)
 {
 	struct kmt_quality q = { 0 };
@@ -400,11 +411,5 @@ void kmt_count_overruns(struct kmt_count *c, struct kmt_buf *out)
 	pthread_mutex_unlock(&c->lock);
 	kmt_buf_printf(out, "not_kept: %" PRIu64 "\n",
 		       __atomic_load_n(&c->not_kept, __ATOMIC_RELAXED));
-	for (int i = 0; i < KMT_LOSS_MAX; i++)
-		kmt_buf_printf(out, "%s: %" PRIu64 "\n", kmt_loss_key(i), q.lost[i]);
-	kmt_buf_printf(out, "recursion_misses: %" PRIu64 "\n", q.recursion_misses);
-	kmt_buf_printf(out, "frees_before_start: %" PRIu64 "\n", q.frees_before_start);
-	kmt_buf_printf(out, "untraced_frees: %" PRIu64 "\n", q.untraced_frees);
-	kmt_buf_printf(out, "filtered: %" PRIu64 "\n", q.filtered);
-	kmt_buf_printf(out, "own: %" PRIu64 "\n", q.own);
+	kmt_overruns_print(&q, out);
 }
