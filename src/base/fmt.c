@@ -323,3 +323,12 @@ int kmt_parse_decimal(const char *s, const char *what, double *ret)
 	*ret = (double)n.whole + (double)n.frac / (double)n.frac_one;
 	return 0;
 }
+
+int kmt_hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}

@@ -30,5 +30,7 @@ int kmt_parse_duration(const char *s, const char *what, uint64_t min_ns, uint64_
 		       uint64_t *ret_ns);
 /* "12", "12.5": a point in every locale, up to nine decimals */
 int kmt_parse_decimal(const char *s, const char *what, double *ret);
+/* 0 to 15, -1: it is no digit of a hexadecimal number. */
+int kmt_hex_digit(char c);
 
 #endif

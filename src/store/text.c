@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/fmt.h"
 #include "core/facts.h"
 #include "core/quality.h"
 #include "store/writer.h"
@@ -83,13 +84,6 @@ void kmt_text_quality(const struct kmt_quality *q, const struct kmt_facts *facts
 		kmt_text_put_u64(out, "end_ns", facts->end_ns);
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* What kmt_buf_escape() made; what does not fit is cut off. */
 static void unescape(const char *s, size_t len, char *to, size_t size)
 {
@@ -97,8 +91,8 @@ static void unescape(const char *s, size_t len, char *to, size_t size)
 
 	for (size_t i = 0; i < len && n + 1 < size; i++) {
 		if (s[i] == '\\' && len - i >= 4 && s[i + 1] == 'x' &&
-		    hex_digit(s[i + 2]) >= 0 && hex_digit(s[i + 3]) >= 0) {
-			to[n++] = (char)(hex_digit(s[i + 2]) << 4 | hex_digit(s[i + 3]));
+		    kmt_hex_digit(s[i + 2]) >= 0 && kmt_hex_digit(s[i + 3]) >= 0) {
+			to[n++] = (char)(kmt_hex_digit(s[i + 2]) << 4 | kmt_hex_digit(s[i + 3]));
 			i += 3;
 		} else {
 			to[n++] = s[i];
@@ -298,9 +292,9 @@ bool kmt_text_parse_symbols(const char *text, size_t len, struct kmt_buf *out)
 		uint64_t step = 0;
 
 		for (size_t i = 0; i < l.key_len; i++) {
-			if (hex_digit(l.key[i]) < 0 || i == 16)
+			if (kmt_hex_digit(l.key[i]) < 0 || i == 16)
 				return false;
-			step = step << 4 | (uint64_t)hex_digit(l.key[i]);
+			step = step << 4 | (uint64_t)kmt_hex_digit(l.key[i]);
 		}
 		addr += step;
 		n = put_hex(head, addr);

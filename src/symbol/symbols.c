@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/fmt.h"
 
 #define MAX_FILE	(512u << 20)	/* offsets are 32 bit; a real file has 20 MiB */
 #define LAST_SIZE	(64u << 10)	/* most that the last function before a gap can be long */
@@ -110,17 +111,6 @@ static int read_file(const char *path, struct kmt_symbols *s)
 	return 0;
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 /* Is it a name that only says where something begins or ends? */
 static bool is_border_name(const char *name)
 {
@@ -152,7 +142,7 @@ static int parse_line(char *line, const char *text, struct sym *ret)
 	uint64_t addr = 0;
 	int d;
 
-	for (; (d = hex_digit(*p)) >= 0; p++) {
+	for (; (d = kmt_hex_digit(*p)) >= 0; p++) {
 		if (p - line >= 16)
 			return -EINVAL;
 		addr = addr << 4 | (uint64_t)d;

@@ -186,10 +186,24 @@ static void test_decimal(void **state)
 	assert_int_equal(kmt_parse_decimal("nan", "waste", &d), -EINVAL);
 }
 
+static void test_hex_digit(void **state)
+{
+	const char *digits = "0123456789abcdef", *capitals = "0123456789ABCDEF", *no = "/:@G`g xX";
+
+	for (int i = 0; i < 16; i++) {
+		assert_int_equal(kmt_hex_digit(digits[i]), i);
+		assert_int_equal(kmt_hex_digit(capitals[i]), i);
+	}
+	for (; *no; no++)
+		assert_int_equal(kmt_hex_digit(*no), -1);
+	assert_int_equal(kmt_hex_digit('\0'), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_hex_digit),
 		cmocka_unit_test(test_bytes_width),
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_duration),
