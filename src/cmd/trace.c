@@ -235,6 +235,11 @@ static int run_trace(struct trace_opts *o, char **argv)
 	};
 	int status = prepare(o, &run), err = 0;
 
+	/* what is shown of other layers is looked for as if they had been named */
+	if (!status && o->select.from && !o->select.tracer) {
+		o->select.tracers = KMT_TRACERS_OF_EVENTS(~0u);
+		o->select.user_pages = true;
+	}
 	if (!status)
 		status = kmt_select_command(&o->select, &run.child, argv);
 	if (!status)

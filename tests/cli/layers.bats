@@ -118,6 +118,21 @@ same_sites() {
 	refused 2 "belongs to --tracer page" report "$file" --user-pages
 }
 
+@test "trace of all layers: each allocation as where its layer is named" {
+	for pair in $PAIRS; do
+		file=$(D "${pair%:*}")
+		# shellcheck disable=SC2046
+		"$KMT" trace --from "$file" $(syms "$file") --format table --no-header >"$(D all)" 2>/dev/null
+		for letter in P:page U:percpu V:vmalloc; do
+			# shellcheck disable=SC2046
+			"$KMT" trace --from "$file" $(syms "$file") --tracer "${letter#*:}" \
+				$(user "${letter#*:}") --format table --no-header 2>/dev/null |
+				grep "^  +" >"$(D want)"
+			diff "$(D want)" <(grep "^  +  *${letter%:*} " "$(D all)") >&2 || fail "$pair $letter"
+		done
+	done
+}
+
 @test "slab alone: nothing of the other layers, and a word about them" {
 	for pair in $PAIRS; do
 		kmt stat --from "$(D "${pair%:*}")" --format json
