@@ -84,7 +84,7 @@ static void check_plan(const struct kmt_bpf_plan *p)
 	assert_int_equal(p->at_sites, 3 * (sizeof(struct kmt_cpu) + 8192 * 64));
 	assert_int_equal(p->at_lifetimes, p->at_sites + 8192 * 256);
 	assert_int_equal(p->at_caches, p->at_lifetimes + 2 * 8192 * 32 * 8);
-	assert_int_equal(p->at_stacks, p->at_caches + 2048 * 96);
+	assert_int_equal(p->at_stacks, p->at_caches + 2048 * 104);
 	assert_int_equal(p->at_objects, p->at_stacks + 4096 * (16 + 40 * 8));
 	assert_int_equal(p->table_bytes, p->at_objects + 32 * 64);
 }
