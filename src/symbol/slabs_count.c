@@ -44,6 +44,7 @@ struct machine {
 	uint64_t cpus, nodes;
 	bool is_shrunk;
 	bool has_sheaves;		/* this kernel knows them; each cache has the file then */
+	bool tells_slabs;		/* and so of cpu_slabs */
 };
 
 static uint64_t how_many(const char *root, const char *name)
@@ -87,6 +88,10 @@ static void look_at(const struct machine *m, struct kmt_slab_row *row)
 	struct kmt_slab *c = &row->pub;
 	uint64_t slabs, capacity = 0, partial = 0, over, under = 0;
 
+	/* of a cache without a slab nothing can be free: half of a kernel's, as a rule */
+	c->has_bounds = m->tells_slabs && !c->num_objs;
+	if (c->has_bounds)
+		return;
 	if (!read_number(m, row->name, "cpu_slabs", &slabs))
 		return;
 	if (m->has_sheaves)
@@ -106,11 +111,12 @@ static void look_at(const struct machine *m, struct kmt_slab_row *row)
 
 static void look_at_all(struct machine *m, struct kmt_slabs *s)
 {
-	uint64_t capacity;
+	uint64_t number;
 
-	m->has_sheaves = false;
-	for (size_t i = 0; m->dir >= 0 && !m->has_sheaves && i < s->n && i < 8; i++)
-		m->has_sheaves = read_number(m, s->v[i].name, "sheaf_capacity", &capacity);
+	for (size_t i = 0; m->dir >= 0 && !m->has_sheaves && i < s->n && i < 8; i++) {
+		m->has_sheaves = read_number(m, s->v[i].name, "sheaf_capacity", &number);
+		m->tells_slabs |= read_number(m, s->v[i].name, "cpu_slabs", &number);
+	}
 	for (size_t i = 0; m->dir >= 0 && i < s->n; i++)
 		look_at(m, &s->v[i]);
 }
