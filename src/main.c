@@ -46,10 +46,13 @@ static void open_missing_fds(void)
 
 int main(int argc, char **argv)
 {
+	static char printed[64u << 10];
 	const struct kmt_command *cmd;
 
 	open_missing_fds();
 	setlocale(LC_CTYPE, "");
+	/* what is printed goes out in flush_output(), which so learns why it cannot */
+	setvbuf(stdout, printed, _IOFBF, sizeof(printed));
 	/* a reader that went away is an error of the write, not the end of the process */
 	signal(SIGPIPE, SIG_IGN);
 	/* and so is a limit on the size of files (ulimit -f) */

@@ -46,11 +46,12 @@ complete_words() {
 	expect formats "$(complete_words doctor --format '')" = "$("$KMT" list --names formats | xargs)"
 	expect "event formats" "$(complete_words trace -F '')" = \
 		"$("$KMT" list --names event-formats | xargs) kmem_minimalistic kmem_alternative"
-	expect tables "$(complete_words list --names 'options:s')" = options:stat
+	expect tables "$(complete_words list --names 'options:tr')" = options:trace
 }
 
 @test "the completion completes what was begun" {
-	expect command "$(complete_words st)" = stat
+	expect command "$(complete_words tr)" = trace
+	expect commands "$(complete_words st)" = "stat start status stop"
 	expect option "$(complete_words stat --st)" = "--stacks --strict"
 	expect view "$(complete_words stat --by si)" = "site site,cache site,lifetimes sizes"
 	expect "view after =" "$(complete_words stat --by = si)" = "site site,cache site,lifetimes sizes"
