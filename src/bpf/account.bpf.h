@@ -68,17 +68,6 @@ static __always_inline __u64 kmt_cache_of(__u64 addr, __u64 given, __u32 ask)
 	return ask ? kmt_ask_cache(addr) : kmt_page_cache(addr, given);
 }
 
-static __always_inline void kmt_own_alloc(__u64 *count, const struct kmt_alloc *a, __u32 ask_cache)
-{
-	__u64 cache = a->cache;
-
-	count[KMT_CNT_OWN]++;
-	if (!cache && a->addr && a->type == KMT_WIRE_KMALLOC)
-		cache = kmt_cache_of(a->addr, a->bytes_alloc, ask_cache);
-	if (cache && a->addr)
-		kmt_count_untracked(cache, 0);
-}
-
 static __always_inline __u32 kmt_log2(__u64 v)
 {
 	__u32 n = 0;
@@ -127,6 +116,41 @@ static __noinline int kmt_rcu_end(__u64 what)
 	if (base)
 		__sync_fetch_and_add(&kmt_site_at(base, kmt_what_site(what))->cold.rcu_ended, 1);
 	return 0;
+}
+
+/*
+ * An address was handed out to ourselves: what is known of it is over, as at any
+ * allocation, or our free would be taken for the old object's. 1: that was live.
+ */
+static __noinline int kmt_own_took(__u64 key)
+{
+	__u64 what = 0, born = 0;
+	void *base = kmt_base();
+
+	if (!base || !kmt_object_remove(base, key, &what, &born))
+		return 0;
+	if (what & KMT_WHAT_RCU) {
+		kmt_rcu_end(what);
+		return 0;
+	}
+	kmt_untraced_free(what);
+	return 1;
+}
+
+static __always_inline void kmt_own_alloc(__u32 flags, __u64 *count, const struct kmt_alloc *a,
+					  __u32 ask_cache)
+{
+	__u64 cache = a->cache;
+
+	count[KMT_CNT_OWN]++;
+	if (!(flags & KMT_F_TRACK) || !a->addr)
+		return;
+	if (kmt_own_took(kmt_object_key(a->type, a->addr)))
+		count[KMT_CNT_UNTRACED_FREES]++;
+	if (!cache && a->type == KMT_WIRE_KMALLOC)
+		cache = kmt_cache_of(a->addr, a->bytes_alloc, ask_cache);
+	if (cache)
+		kmt_count_untracked(cache, 0);
 }
 
 static __noinline int kmt_lost_object(struct kmt_site_row *row, __u64 slack)
@@ -266,10 +290,7 @@ static __always_inline int kmt_alloc_passes(void *ctx, void *base, __u32 cpu, __
 					    __u32 flags)
 {
 	if (kmt_is_own()) {
-		if (flags & KMT_F_TRACK)
-			kmt_own_alloc(count, a, ask_cache);
-		else
-			count[KMT_CNT_OWN]++;
+		kmt_own_alloc(flags, count, a, ask_cache);
 		return 0;
 	}
 	if (flags & KMT_F_FILTER) {

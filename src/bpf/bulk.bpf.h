@@ -30,6 +30,7 @@ static __always_inline struct kmt_alloc *kmt_bulk_common(__u32 cpu)
 	return bpf_map_lookup_elem(&kmt_scratch, &slot);
 }
 
+#define KMT_BULK_OWN	2	/* kmt_alloc.bulk: our own, left out one by one */
 #define KMT_UNREAD	1ull	/* no address: it could not be read */
 
 /*
@@ -50,8 +51,12 @@ __noinline int kmt_bulk_alloc_one(__u64 addr)
 		c->count[KMT_PROG_BULK_ALLOC][KMT_CNT_LOST_OBJECTS]++;
 		return 0;
 	}
-	/* in place: what it finds out about the cache is the same for all of them */
 	common->addr = addr;
+	if (unlikely(common->bulk == KMT_BULK_OWN)) {
+		kmt_own_alloc(kmt_flags, c->count[KMT_PROG_BULK_ALLOC], common, 0);
+		return 0;
+	}
+	/* in place: what it finds out about the cache is the same for all of them */
 	kmt_alloc_take(base, c, cpu, c->count[KMT_PROG_BULK_ALLOC], common, 0, kmt_flags);
 	return 0;
 }
@@ -137,9 +142,10 @@ static __always_inline int kmt_on_bulk_alloc(void *ctx, struct kmt_alloc *a, con
 	if (!c || !common)
 		return 0;
 	a->type = KMT_WIRE_CACHE;
-	a->bulk = 1;
+	a->bulk = kmt_is_own() ? KMT_BULK_OWN : 1;
 	a->node = -1;
-	if (!kmt_alloc_passes(ctx, base, cpu, c->count[KMT_PROG_BULK_ALLOC], a,
+	if (a->bulk != KMT_BULK_OWN &&
+	    !kmt_alloc_passes(ctx, base, cpu, c->count[KMT_PROG_BULK_ALLOC], a,
 			      KMT_PROG_BULK_ALLOC, 0, kmt_flags))
 		return 0;
 	*common = *a;

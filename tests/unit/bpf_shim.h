@@ -263,16 +263,23 @@ static inline uint64_t bpf_ringbuf_query(void *ring, uint64_t flags)
 #include "bpf/core.bpf.c"
 #undef const
 
-#include "bpf/account.bpf.h"
+#define bpf_loop(n, step, ctx, flags)						\
+	do {									\
+		for (uint32_t turn = 0; turn < (uint32_t)(n); turn++)		\
+			step(turn, ctx);					\
+	} while (0)
+
+#include "bpf/bulk.bpf.h"
 
 #pragma GCC diagnostic pop
 
-/* What the kernel answers when it is asked for an object's cache. */
+/* What the kernel answers when it is asked for an object's cache: of each one, or of all. */
+static struct kmem_cache *(*shim_cache_of)(uint64_t addr);
 static struct kmem_cache *shim_cache;
 
 struct kmem_cache *bpf_get_kmem_cache(__u64 addr)
 {
-	return shim_cache;
+	return shim_cache_of ? shim_cache_of(addr) : shim_cache;
 }
 
 /* Make a map of zeroes; *ret_values belongs to shim_done(). */

@@ -14,19 +14,6 @@
 #include "core/snapshot.h"
 #include "unit/bpf_shim.h"
 
-#define bpf_loop(n, step, ctx, flags)						\
-	do {									\
-		for (uint32_t turn = 0; turn < (uint32_t)(n); turn++)		\
-			step(turn, ctx);					\
-	} while (0)
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wsign-compare"
-#pragma GCC diagnostic ignored "-Wshadow"
-#pragma GCC diagnostic ignored "-Wmissing-prototypes"
-#include "bpf/bulk.bpf.h"
-#pragma GCC diagnostic pop
-
 #define SITE	0xffffffff81000100ull
 #define FREER	0xffffffff82000200ull
 
@@ -211,7 +198,7 @@ static uint64_t older_of(const struct kmt_snapshot *snap, uint64_t *ret_given)
 }
 
 struct older {
-	uint64_t frees, given;
+	uint64_t frees, given, own;
 	size_t n, objects;
 };
 
@@ -227,6 +214,7 @@ static int on_older(void *ctx, const struct kmt_snapshot *snap)
 
 	o->n = snap->n_older;
 	o->frees = older_of(snap, &o->given);
+	o->own = snap->n_older ? snap->older[0].own_allocs : 0;
 	return snap->each_object(snap->objects_ctx, on_any_object, o);
 }
 
@@ -288,6 +276,41 @@ static void test_older_given_up(void **state)
 	cache.sheaf_capacity = 0;
 }
 
+/*
+ * Our own: three at once, at an address that awaited RCU and one whose free was
+ * not seen, and their free: seven allocated and five freed of the cache, and two of
+ * the traced ones are live.
+ */
+static void test_own(void **state)
+{
+	struct older o = { 0 };
+	struct kmt_sink sink = { .snapshot = on_older, .ctx = &o };
+	const uint64_t ours[] = { addr[0], addr[1], addr[9] };
+	struct kmt_alloc a = { .call_site = SITE, .cache = (uintptr_t)&cache };
+	struct seen s;
+
+	take(4, 1);
+	kmt_on_give_up(FREER, addr[0], 0);
+	kmt_own_tgid = 4711;
+	kmt_awake = 1;
+	shim.pid_tgid = 4711ull << 32 | 4711;
+	kmt_on_bulk_alloc(NULL, &a, (const void *)ours, 3, 1);
+	kmt_on_bulk_free(FREER, (uintptr_t)&cache, (const void *)ours, 3, 1, 0);
+	kmt_awake = kmt_own_tgid = 0;
+	s = look();
+	assert_int_equal(s.c.allocs, 4);
+	assert_int_equal(s.c.frees, 1);
+	assert_int_equal(s.c.untraced_frees, 1);
+	assert_int_equal(s.c.awaiting, 0);
+	assert_int_equal(s.live, 2);
+	assert_int_equal(s.freed, 1);
+	assert_int_equal(kmt_bpf_snapshot(&b, &sink), 0);
+	assert_int_equal(o.own, 3);
+	assert_int_equal(o.frees, 3);
+	assert_int_equal(kmt_bpf_count(&b, KMT_CNT_OWN), 6);
+	assert_int_equal(kmt_bpf_count(&b, KMT_CNT_UNTRACED_FREES), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -296,6 +319,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_given_up, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bulk_asks, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_older_given_up, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_own, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
