@@ -13,7 +13,6 @@
 #include "analysis/places.h"
 #include "analysis/summary.h"
 #include "base/cleanup.h"
-#include "base/err.h"
 #include "core/session.h"
 #include "symbol/nodes.h"
 
@@ -42,61 +41,33 @@ static const struct kmt_column columns[] = {
 	[LAYER]	     = { "layer", "LAYER", KMT_UNIT_TEXT, KMT_HIDDEN, false },
 };
 
-struct walk {
-	const struct kmt_analysis_in *in;
-	struct kmt_places places;
+static const struct kmt_places_columns shared = {
+	.live = LIVE, .objects = OBJECTS, .rcu = RCU, .rcu_bytes = RCU_BYTES, .allocs = ALLOCS,
+	.frees = FREES, .given = GIVEN, .freed = FREED, .alloc_rate = ALLOC_RATE,
+	.free_rate = FREE_RATE,
 };
 
-static void cleanup_walk(struct walk *w)
+static int64_t of_cpu(const struct kmt_analysis_in *in, uint32_t cpu)
 {
-	kmt_places_done(&w->places);
+	return cpu;
 }
 
-static int on_object(void *ctx, const struct kmt_object *o)
+static int64_t of_object(const struct kmt_analysis_in *in, const struct kmt_object *o)
 {
-	struct walk *w = ctx;
-	uint8_t type = kmt_session_site(w->in->session, o->site)->key.type;
-	struct kmt_place *p;
-
-	p = kmt_places_at(&w->places, o->cpu, kmt_places_layer(type));
-	if (!p)
-		return kmt_err(-ENOMEM, "out of memory");
-	kmt_places_add_object(p, o);
-	return 0;
+	return o->cpu;
 }
 
-static int take_counts(struct walk *w)
+static const struct kmt_places_how how = { .of_cpu = of_cpu, .of_object = of_object };
+
+static void fill_counts(const struct kmt_analysis_in *in, const struct kmt_place *p,
+			struct kmt_cell *cells)
 {
-	struct kmt_snap_cpu c;
-
-	for (size_t i = 0; kmt_session_cpu_at(w->in->session, i, w->in->interval_ns, &c); i++) {
-		struct kmt_place *p;
-
-		if (!kmt_cpu_counts_any(&c.counts))
-			continue;
-		p = kmt_places_at(&w->places, c.cpu == KMT_CPU_NONE ? -1 : (int64_t)c.cpu,
-				  kmt_places_layer(c.type));
-		if (!p)
-			return kmt_err(-ENOMEM, "out of memory");
-		kmt_cpu_counts_add(&p->window, &c.counts);
-	}
-	return 0;
-}
-
-static void fill_counts(const struct kmt_analysis_in *in, const struct kmt_cpu_counts *c,
-			bool has_objects, struct kmt_cell *cells)
-{
-	kmt_cell_int(&cells[ALLOCS], kmt_cell_value(c->allocs));
-	kmt_cell_int(&cells[REQUESTED], kmt_cell_value(c->bytes_req));
-	kmt_cell_int(&cells[GIVEN], kmt_cell_value(c->bytes_alloc));
-	kmt_places_rate(in, c->allocs, &cells[ALLOC_RATE]);
-	if (!has_objects)
+	kmt_places_fill_counts(&shared, in, p, cells);
+	kmt_cell_int(&cells[REQUESTED], kmt_cell_value(p->window.bytes_req));
+	if (!kmt_session_has_objects(in->session))
 		return;
-	kmt_cell_int(&cells[FREES], kmt_cell_value(c->frees));
-	kmt_cell_int(&cells[CROSS], kmt_cell_value(c->cross_cpu_frees));
-	kmt_cell_int(&cells[FREED], kmt_cell_value(c->bytes_freed));
-	kmt_cell_int(&cells[TEMPORARY], kmt_cell_value(c->temporary));
-	kmt_places_rate(in, c->frees, &cells[FREE_RATE]);
+	kmt_cell_int(&cells[CROSS], kmt_cell_value(p->window.cross_cpu_frees));
+	kmt_cell_int(&cells[TEMPORARY], kmt_cell_value(p->window.temporary));
 }
 
 static int add_row(const struct kmt_analysis_in *in, const struct kmt_place *p, int64_t cpu,
@@ -108,16 +79,12 @@ static int add_row(const struct kmt_analysis_in *in, const struct kmt_place *p, 
 
 	if (!row)
 		return -ENOMEM;
-	if (has_objects && cpu >= 0) {
-		kmt_cell_int(&row->cells[LIVE], kmt_cell_value(p->live_bytes));
-		kmt_cell_int(&row->cells[OBJECTS], kmt_cell_value(p->live_objects));
-		kmt_cell_int(&row->cells[RCU], kmt_cell_value(p->awaiting));
-		kmt_cell_int(&row->cells[RCU_BYTES], kmt_cell_value(p->bytes_awaiting));
-	}
+	if (has_objects && cpu >= 0)
+		kmt_places_fill_live(&shared, p, row->cells);
 	if (has_objects && cpu < 0)
 		kmt_cell_int(&row->cells[UNTRACED], kmt_cell_value(p->untraced));
 	if (kmt_session_has_cpus(in->session))
-		fill_counts(in, &p->window, has_objects, row->cells);
+		fill_counts(in, p, row->cells);
 	if (node >= 0)
 		kmt_cell_int(&row->cells[NODE], node);
 	if (cpu >= 0)
@@ -142,17 +109,13 @@ static int add_notes(const struct kmt_analysis_in *in, bool has_unknown, struct 
 static int add_rows(const struct kmt_analysis_in *in, struct kmt_report *r)
 {
 	bool has_unknown = false;
-	_cleanup_(cleanup_walk) struct walk w = { .in = in };
-	int err = kmt_session_each_object(in->session, on_object, &w);
+	_cleanup_(kmt_places_done) struct kmt_places places = { 0 };
+	int err = kmt_places_gather(&places, in, &how);
 
-	if (!err)
-		err = take_counts(&w);
-	if (!err && kmt_session_has_objects(in->session))
-		err = kmt_places_add_untraced(&w.places, in);
-	for (size_t i = 0; i < w.places.n && !err; i++) {
+	for (size_t i = 0; i < places.n && !err; i++) {
 		unsigned layer;
 		int64_t cpu;
-		const struct kmt_place *p = kmt_places_each(&w.places, i, &cpu, &layer);
+		const struct kmt_place *p = kmt_places_each(&places, i, &cpu, &layer);
 
 		if (p)
 			err = add_row(in, p, cpu, layer, r);

@@ -89,57 +89,30 @@ static const struct kmt_observer observer = {
 
 /* ---- the rows ---- */
 
-struct walk {
-	const struct kmt_analysis_in *in;
-	struct kmt_places places;
+static const struct kmt_places_columns shared = {
+	.live = LIVE, .objects = OBJECTS, .rcu = RCU, .rcu_bytes = RCU_BYTES, .allocs = ALLOCS,
+	.frees = FREES, .given = GIVEN, .freed = FREED, .alloc_rate = ALLOC_RATE,
+	.free_rate = FREE_RATE,
 };
 
-static void cleanup_walk(struct walk *w)
+static int64_t of_cpu(const struct kmt_analysis_in *in, uint32_t cpu)
 {
-	kmt_places_done(&w->places);
+	return kmt_nodes_of_cpu(in->nodes, cpu);
 }
 
 /* What is live, by where its memory lies, if that can be told here. */
-static int on_object(void *ctx, const struct kmt_object *o)
+static int64_t of_object(const struct kmt_analysis_in *in, const struct kmt_object *o)
 {
-	struct walk *w = ctx;
-	const struct kmt_nodes *nodes = w->in->nodes;
-	uint8_t type = kmt_session_site(w->in->session, o->site)->key.type;
-	int cpu_node, node;
-	struct kmt_place *p;
+	uint8_t type = kmt_session_site(in->session, o->site)->key.type;
 
 	/* pages go by frame; percpu and vmalloc areas lie on several nodes */
-	node = type == KMT_TYPE_PAGES ? kmt_nodes_of_frame(nodes, o->addr) :
-				        kmt_nodes_of(nodes, o->addr);
-	cpu_node = kmt_nodes_of_cpu(nodes, o->cpu);
-	p = kmt_places_at(&w->places, node, kmt_places_layer(type));
-	if (!p)
-		return out_of_memory();
-	kmt_places_add_object(p, o);
-	if (!o->awaiting && node >= 0 && cpu_node >= 0 && cpu_node != node)
-		p->remote_bytes += o->bytes_alloc;
-	return 0;
+	return type == KMT_TYPE_PAGES ? kmt_nodes_of_frame(in->nodes, o->addr) :
+					kmt_nodes_of(in->nodes, o->addr);
 }
 
-static int take_counts(struct walk *w)
-{
-	struct kmt_snap_cpu c;
+static const struct kmt_places_how how = { .of_cpu = of_cpu, .of_object = of_object };
 
-	for (size_t i = 0; kmt_session_cpu_at(w->in->session, i, w->in->interval_ns, &c); i++) {
-		struct kmt_place *p;
-
-		if (!kmt_cpu_counts_any(&c.counts))
-			continue;
-		p = kmt_places_at(&w->places, c.cpu == KMT_CPU_NONE ? -1 :
-				  kmt_nodes_of_cpu(w->in->nodes, c.cpu), kmt_places_layer(c.type));
-		if (!p)
-			return out_of_memory();
-		kmt_cpu_counts_add(&p->window, &c.counts);
-	}
-	return 0;
-}
-
-static int take_seen(struct walk *w, const struct seen *seen)
+static int take_seen(struct kmt_places *places, const struct seen *seen)
 {
 	for (size_t i = 0; seen && i < seen->places.n; i++) {
 		unsigned layer;
@@ -149,7 +122,7 @@ static int take_seen(struct walk *w, const struct seen *seen)
 
 		if (!from)
 			continue;
-		p = kmt_places_at(&w->places, id, layer);
+		p = kmt_places_at(places, id, layer);
 		if (!p)
 			return out_of_memory();
 		p->asked = from->asked;
@@ -158,46 +131,30 @@ static int take_seen(struct walk *w, const struct seen *seen)
 	return 0;
 }
 
-static void fill_counts(const struct kmt_analysis_in *in, const struct kmt_cpu_counts *c,
-			bool has_objects, struct kmt_cell *cells)
-{
-	kmt_cell_int(&cells[ALLOCS], kmt_cell_value(c->allocs));
-	kmt_cell_int(&cells[GIVEN], kmt_cell_value(c->bytes_alloc));
-	kmt_places_rate(in, c->allocs, &cells[ALLOC_RATE]);
-	if (!has_objects)
-		return;
-	kmt_cell_int(&cells[FREES], kmt_cell_value(c->frees));
-	kmt_cell_int(&cells[FREED], kmt_cell_value(c->bytes_freed));
-	kmt_places_rate(in, c->frees, &cells[FREE_RATE]);
-}
-
-static void fill_live(const struct walk *w, const struct kmt_place *p, int64_t node,
+static void fill_live(const struct kmt_analysis_in *in, const struct kmt_place *p, int64_t node,
 		      struct kmt_cell *cells)
 {
 	if (node < 0)
 		kmt_cell_int(&cells[UNTRACED], kmt_cell_value(p->untraced));
-	if (!w->in->nodes && node >= 0)
+	if (!in->nodes && node >= 0)
 		return;
-	kmt_cell_int(&cells[LIVE], kmt_cell_value(p->live_bytes));
-	kmt_cell_int(&cells[OBJECTS], kmt_cell_value(p->live_objects));
-	kmt_cell_int(&cells[RCU], kmt_cell_value(p->awaiting));
-	kmt_cell_int(&cells[RCU_BYTES], kmt_cell_value(p->bytes_awaiting));
+	kmt_places_fill_live(&shared, p, cells);
 	if (node >= 0)
 		kmt_cell_int(&cells[REMOTE], kmt_cell_value(p->remote_bytes));
 }
 
-static int add_row(const struct walk *w, const struct kmt_place *p, int64_t node, unsigned layer,
-		   bool has_events, struct kmt_report *r)
+static int add_row(const struct kmt_analysis_in *in, const struct kmt_place *p, int64_t node,
+		   unsigned layer, bool has_events, struct kmt_report *r)
 {
-	const struct kmt_session *s = w->in->session;
+	const struct kmt_session *s = in->session;
 	struct kmt_row *row = kmt_report_row(r);
 
 	if (!row)
 		return -ENOMEM;
 	if (kmt_session_has_objects(s))
-		fill_live(w, p, node, row->cells);
-	if (kmt_session_has_cpus(s) && (w->in->nodes || kmt_cpu_counts_any(&p->window)))
-		fill_counts(w->in, &p->window, kmt_session_has_objects(s), row->cells);
+		fill_live(in, p, node, row->cells);
+	if (kmt_session_has_cpus(s) && (in->nodes || kmt_cpu_counts_any(&p->window)))
+		kmt_places_fill_counts(&shared, in, p, row->cells);
 	if (has_events) {
 		kmt_cell_int(&row->cells[ASKED], kmt_cell_value(p->asked));
 		kmt_cell_int(&row->cells[PLACED], kmt_cell_value(p->placed));
@@ -220,24 +177,20 @@ static int add_note(const struct kmt_analysis_in *in, bool has_events, struct km
 
 static int add_rows(const struct kmt_analysis_in *in, struct kmt_report *r)
 {
-	_cleanup_(cleanup_walk) struct walk w = { .in = in };
+	_cleanup_(kmt_places_done) struct kmt_places places = { 0 };
 	const struct seen *seen = kmt_session_observed(in->session, &observer);
 	bool has_events = seen && seen->any;
-	int err = kmt_session_each_object(in->session, on_object, &w);
+	int err = kmt_places_gather(&places, in, &how);
 
 	if (!err)
-		err = take_counts(&w);
-	if (!err && kmt_session_has_objects(in->session))
-		err = kmt_places_add_untraced(&w.places, in);
-	if (!err)
-		err = take_seen(&w, seen);
-	for (size_t i = 0; i < w.places.n && !err; i++) {
+		err = take_seen(&places, seen);
+	for (size_t i = 0; i < places.n && !err; i++) {
 		unsigned layer;
 		int64_t node;
-		const struct kmt_place *p = kmt_places_each(&w.places, i, &node, &layer);
+		const struct kmt_place *p = kmt_places_each(&places, i, &node, &layer);
 
 		if (p)
-			err = add_row(&w, p, node, layer, has_events, r);
+			err = add_row(in, p, node, layer, has_events, r);
 	}
 	return err ? err : add_note(in, has_events, r);
 }

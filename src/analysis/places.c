@@ -8,6 +8,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/group.h"
+#include "analysis/summary.h"
 #include "base/err.h"
 #include "core/sat.h"
 #include "core/session.h"
@@ -54,18 +55,53 @@ const struct kmt_place *kmt_places_each(const struct kmt_places *p, size_t i, in
 	return is_used(&p->v[i]) ? &p->v[i] : NULL;
 }
 
-void kmt_places_add_object(struct kmt_place *p, const struct kmt_object *o)
+struct walk {
+	struct kmt_places *places;
+	const struct kmt_analysis_in *in;
+	const struct kmt_places_how *how;
+};
+
+static int on_object(void *ctx, const struct kmt_object *o)
 {
+	const struct walk *w = ctx;
+	uint8_t type = kmt_session_site(w->in->session, o->site)->key.type;
+	int64_t at = w->how->of_object(w->in, o), by = w->how->of_cpu(w->in, o->cpu);
+	struct kmt_place *p = kmt_places_at(w->places, at, kmt_places_layer(type));
+
+	if (!p)
+		return kmt_err(-ENOMEM, "out of memory");
 	if (o->awaiting) {
 		p->awaiting++;
 		p->bytes_awaiting += o->bytes_alloc;
-	} else {
-		p->live_objects++;
-		p->live_bytes += o->bytes_alloc;
+		return 0;
 	}
+	p->live_objects++;
+	p->live_bytes += o->bytes_alloc;
+	if (at >= 0 && by >= 0 && at != by)
+		p->remote_bytes += o->bytes_alloc;
+	return 0;
 }
 
-int kmt_places_add_untraced(struct kmt_places *p, const struct kmt_analysis_in *in)
+static int add_counts(const struct walk *w)
+{
+	struct kmt_snap_cpu c;
+
+	for (size_t i = 0; kmt_session_cpu_at(w->in->session, i, w->in->interval_ns, &c); i++) {
+		struct kmt_place *p;
+
+		if (!kmt_cpu_counts_any(&c.counts))
+			continue;
+		p = kmt_places_at(w->places, c.cpu == KMT_CPU_NONE ? -1 :
+				  w->how->of_cpu(w->in, c.cpu), kmt_places_layer(c.type));
+		if (!p)
+			return kmt_err(-ENOMEM, "out of memory");
+		kmt_cpu_counts_add(&p->window, &c.counts);
+	}
+	return 0;
+}
+
+/* Frees that no event told, in the place without a number. */
+static int add_untraced(struct kmt_places *p, const struct kmt_analysis_in *in)
 {
 	for (size_t i = 0; i < kmt_session_n_sites(in->session); i++) {
 		const struct kmt_site *site = kmt_session_site(in->session, i);
@@ -83,7 +119,29 @@ int kmt_places_add_untraced(struct kmt_places *p, const struct kmt_analysis_in *
 	return 0;
 }
 
-void kmt_places_rate(const struct kmt_analysis_in *in, uint64_t n, struct kmt_cell *cell)
+int kmt_places_gather(struct kmt_places *p, const struct kmt_analysis_in *in,
+		      const struct kmt_places_how *how)
+{
+	struct walk w = { .places = p, .in = in, .how = how };
+	int err = kmt_session_each_object(in->session, on_object, &w);
+
+	err = err ? err : add_counts(&w);
+	if (!err && kmt_session_has_objects(in->session))
+		err = add_untraced(p, in);
+	return err;
+}
+
+void kmt_places_fill_live(const struct kmt_places_columns *c, const struct kmt_place *p,
+			  struct kmt_cell *cells)
+{
+	kmt_cell_int(&cells[c->live], kmt_cell_value(p->live_bytes));
+	kmt_cell_int(&cells[c->objects], kmt_cell_value(p->live_objects));
+	kmt_cell_int(&cells[c->rcu], kmt_cell_value(p->awaiting));
+	kmt_cell_int(&cells[c->rcu_bytes], kmt_cell_value(p->bytes_awaiting));
+}
+
+/* How many per second of the report's window; unknown without one. */
+static void fill_rate(const struct kmt_analysis_in *in, uint64_t n, struct kmt_cell *cell)
 {
 	uint64_t ns = in->interval_ns;
 	struct kmt_quality q;
@@ -94,6 +152,21 @@ void kmt_places_rate(const struct kmt_analysis_in *in, uint64_t n, struct kmt_ce
 	}
 	if (ns)
 		kmt_cell_int(cell, (int64_t)((double)n * 1e9 / (double)ns));
+}
+
+void kmt_places_fill_counts(const struct kmt_places_columns *c, const struct kmt_analysis_in *in,
+			    const struct kmt_place *p, struct kmt_cell *cells)
+{
+	const struct kmt_cpu_counts *n = &p->window;
+
+	kmt_cell_int(&cells[c->allocs], kmt_cell_value(n->allocs));
+	kmt_cell_int(&cells[c->given], kmt_cell_value(n->bytes_alloc));
+	fill_rate(in, n->allocs, &cells[c->alloc_rate]);
+	if (!kmt_session_has_objects(in->session))
+		return;
+	kmt_cell_int(&cells[c->frees], kmt_cell_value(n->frees));
+	kmt_cell_int(&cells[c->freed], kmt_cell_value(n->bytes_freed));
+	fill_rate(in, n->frees, &cells[c->free_rate]);
 }
 
 unsigned kmt_places_layer(uint8_t type)

@@ -37,13 +37,26 @@ const struct kmt_place *kmt_places_each(const struct kmt_places *p, size_t i, in
 					unsigned *ret_layer);
 void kmt_places_done(struct kmt_places *p);
 
-/* One more object that is live or awaits RCU here. */
-void kmt_places_add_object(struct kmt_place *p, const struct kmt_object *o);
-/* Frees that no event told, in the place without a number. 0 or -ENOMEM. */
-int kmt_places_add_untraced(struct kmt_places *p, const struct kmt_analysis_in *in);
+/* A view's places; -1: it is not known which. */
+struct kmt_places_how {
+	int64_t (*of_cpu)(const struct kmt_analysis_in *in, uint32_t cpu);
+	int64_t (*of_object)(const struct kmt_analysis_in *in, const struct kmt_object *o);
+};
 
-/* How many per second of the report's window; unknown without one. */
-void kmt_places_rate(const struct kmt_analysis_in *in, uint64_t n, struct kmt_cell *cell);
+/* All that the session says of them. 0 or -ENOMEM. */
+int kmt_places_gather(struct kmt_places *p, const struct kmt_analysis_in *in,
+		      const struct kmt_places_how *how);
+
+/* Where a view has the columns that all views of places have. */
+struct kmt_places_columns {
+	unsigned live, objects, rcu, rcu_bytes, allocs, frees, given, freed, alloc_rate, free_rate;
+};
+
+void kmt_places_fill_live(const struct kmt_places_columns *c, const struct kmt_place *p,
+			  struct kmt_cell *cells);
+/* What was done in the report's window; frees only if objects are followed. */
+void kmt_places_fill_counts(const struct kmt_places_columns *c, const struct kmt_analysis_in *in,
+			    const struct kmt_place *p, struct kmt_cell *cells);
 /* The layer of a type of objects. */
 unsigned kmt_places_layer(uint8_t type);
 
