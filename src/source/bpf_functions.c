@@ -15,7 +15,7 @@
 
 /* By enum kmt_attach; those that have one more, which asks for caches, have _cache behind it. */
 static const char *const programs[KMT_FUNCTIONS][3] = {
-	[KMT_FUNC_ALLOC_BULK] = { NULL, "kmt_bulk_alloc_kprobe", "kmt_bulk_alloc_fexit" },
+	[KMT_FUNC_ALLOC_BULK] = { NULL, KMT_FUNCTIONS_RETURN, "kmt_bulk_alloc_fexit" },
 	[KMT_FUNC_FREE_BULK] = { NULL, "kmt_bulk_free_kprobe", "kmt_bulk_free_fentry" },
 	[KMT_FUNC_GIVE_UP] = { NULL, "kmt_give_up_kprobe", "kmt_give_up_fentry" },
 	[KMT_FUNC_CACHE_END] = { NULL, "kmt_cache_destroy_kprobe", "kmt_cache_destroy_fentry" },
@@ -41,7 +41,7 @@ static int choose(struct kmt_bpf_functions *f, struct bpf_object *obj, enum kmt_
 	if (err)
 		return err;
 	if (i == KMT_FUNC_ALLOC_BULK && f->f[i].how == KMT_ATTACH_KPROBE)
-		return find(obj, "kmt_bulk_alloc_entry", &f->entry);
+		return find(obj, KMT_FUNCTIONS_ENTRY, &f->entry);
 	if (f->f[i].how == KMT_ATTACH_FENTRY)
 		err = bpf_program__set_attach_target(f->prog[i], 0, f->f[i].name);
 	return err ? kmt_err_errno(err, "cannot attach to the function %s", f->f[i].name) : 0;
@@ -151,19 +151,23 @@ struct link_info {
 	uint64_t addr, missed;
 };
 
-static bool ask_missed(const struct bpf_link *link, uint64_t *ret)
+bool kmt_bpf_link_ask(int fd, struct kmt_link_said *ret)
 {
 	struct link_info info = { 0 };
 	uint32_t len = sizeof(info);
 
-	if (bpf_obj_get_info_by_fd(bpf_link__fd(link), &info, &len) || len < sizeof(info))
+	if (bpf_obj_get_info_by_fd(fd, &info, &len))
 		return false;
-	*ret = info.missed;
+	*ret = (struct kmt_link_said){
+		.prog = info.prog_id, .is_probe = info.type == BPF_LINK_TYPE_PERF_EVENT,
+	};
+	ret->is_told = ret->is_probe && len >= sizeof(info);
+	ret->missed = ret->is_told ? info.missed : 0;
 	return true;
 }
 
-/* Objects of the calls that have begun, and whose return was missed or is still to come. */
-static uint64_t unfinished(int calls_fd)
+/* Their return was missed or is still to come. */
+uint64_t kmt_bpf_functions_unfinished(int calls_fd)
 {
 	struct kmt_wire_bulk_call call;
 	uint64_t key = 0, n = 0;
@@ -184,14 +188,16 @@ uint64_t kmt_bpf_functions_missed(const struct kmt_bpf_functions *f, uint64_t *r
 	uint64_t sum = f->missed, untold = f->untold;
 
 	for (int i = 0; i < f->n_links; i++) {
-		uint64_t missed = 0;
+		struct kmt_link_said said = { 0 };
 
-		if (f->is_kprobe[i] && !ask_missed(f->links[i], &missed))
-			untold++;
-		sum += missed;
+		if (!f->is_kprobe[i])
+			continue;
+		kmt_bpf_link_ask(bpf_link__fd(f->links[i]), &said);
+		untold += !said.is_told;
+		sum += said.missed;
 	}
 	if (f->n_links && f->entry)
-		sum += unfinished(f->calls_fd);
+		sum += kmt_bpf_functions_unfinished(f->calls_fd);
 	*ret_untold = untold;
 	return sum;
 }

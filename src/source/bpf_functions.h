@@ -52,6 +52,24 @@ void kmt_bpf_functions_detach(struct kmt_bpf_functions *f);
  * nobody of the former: *ret_untold, of how many kprobes.
  */
 uint64_t kmt_bpf_functions_missed(const struct kmt_bpf_functions *f, uint64_t *ret_untold);
+/* Of these: objects of bulk allocations that have begun, by the map of them. */
+uint64_t kmt_bpf_functions_unfinished(int calls_fd);
+
+/* With a kretprobe, whose misses that map tells: its program, and the one that fills the map. */
+#define KMT_FUNCTIONS_RETURN	"kmt_bulk_alloc_kprobe"
+#define KMT_FUNCTIONS_ENTRY	"kmt_bulk_alloc_entry"
+
+/* What the kernel says of a link, whoever made it. */
+struct kmt_link_said {
+	uint32_t prog;		/* its number */
+	bool is_probe;		/* kprobe or kretprobe */
+	bool is_told;		/* 'missed' is known: since Linux 6.7 */
+	uint64_t missed;	/* of a kprobe: runs that the kernel skipped */
+};
+
+/* false: nothing. */
+bool kmt_bpf_link_ask(int fd, struct kmt_link_said *ret);
+
 /* "fentry: alloc_bulk free_bulk kvfree_call_rcu", "kprobe: ...; not seen: ..." */
 void kmt_bpf_functions_tell(const struct kmt_bpf_functions *f, char text[KMT_FUNCTIONS_TEXT]);
 

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "source/bpf_functions.h"
 #include "source/bpf_pin.h"
 #include "store/format.h"
 
@@ -22,12 +23,23 @@
 
 extern const struct kmt_source_ops kmt_source_session;
 
+/* The link of a kprobe: who has it open keeps it going, so it is opened to be asked only. */
+struct kept_probe {
+	char name[32];			/* its pin's */
+	bool is_told;
+	uint64_t missed;		/* so far, as it last said */
+};
+
 struct session {
 	struct kmt_bpf bpf;		/* its source's head is ours; nothing is loaded */
 	struct kmt_bpf_desc desc;
 	int dir;			/* the session's */
 	int progs[PROGS_MAX];
 	size_t n_progs;
+	struct kept_probe probes[KMT_FUNCTIONS + 1];
+	size_t n_probes;
+	uint32_t return_prog;		/* of a kretprobe, 0: there is none */
+	int calls;			/* with it: the map of bulk allocations that have begun */
 	int hashed;
 	void *tables, *globals;
 	size_t tables_len, globals_len;
@@ -130,27 +142,107 @@ static void cleanup_dir(DIR **d)
 		closedir(*d);
 }
 
-/* For the runs that the kernel skipped, which it counts with each program. */
-static int open_programs(struct session *s)
+/* Each pin whose name begins so; the callback has its descriptor to close. */
+static int each_pin(struct session *s, const char *prefix,
+		    int (*cb)(struct session *s, const char *name, int fd))
 {
 	int fd = openat(s->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_(cleanup_dir) DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *e;
+	int err = 0;
 
 	if (!d) {
 		if (fd >= 0)
 			close(fd);
 		return kmt_err_errno(-errno, "its directory cannot be read");
 	}
-	while ((e = readdir(d)) && s->n_progs < PROGS_MAX) {
-		if (strncmp(e->d_name, KMT_PIN_PROG, strlen(KMT_PIN_PROG)))
+	while (!err && (e = readdir(d))) {
+		if (strncmp(e->d_name, prefix, strlen(prefix)))
 			continue;
 		fd = open_pin(s, e->d_name);
-		if (fd < 0)
-			return fd;
-		s->progs[s->n_progs++] = fd;
+		err = fd < 0 ? fd : cb(s, e->d_name, fd);
 	}
+	return err;
+}
+
+/* The map that this program and its kretprobe share has no pin. */
+static int open_calls(int prog)
+{
+	uint32_t ids[32] = { 0 }, len;
+	struct bpf_prog_info info = { .nr_map_ids = 32, .map_ids = (uintptr_t)ids };
+
+	len = sizeof(info);
+	if (bpf_obj_get_info_by_fd(prog, &info, &len))
+		return -1;
+	for (uint32_t i = 0; i < info.nr_map_ids && i < 32; i++) {
+		int fd = bpf_map_get_fd_by_id(ids[i]);
+		struct bpf_map_info map = { 0 };
+
+		len = sizeof(map);
+		if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &map, &len) &&
+		    map.type == BPF_MAP_TYPE_HASH &&
+		    map.value_size == sizeof(struct kmt_wire_bulk_call))
+			return fd;
+		if (fd >= 0)
+			close(fd);
+	}
+	return -1;
+}
+
+/* For the runs that the kernel skipped, which it counts with each program. */
+static int keep_program(struct session *s, const char *name, int fd)
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t len = sizeof(info);
+
+	if (s->n_progs == PROGS_MAX) {
+		close(fd);
+		return 0;
+	}
+	s->progs[s->n_progs++] = fd;
+	if (!strcmp(name, KMT_PIN_PROG KMT_FUNCTIONS_ENTRY) && s->calls < 0)
+		s->calls = open_calls(fd);
+	if (!strcmp(name, KMT_PIN_PROG KMT_FUNCTIONS_RETURN) &&
+	    !bpf_obj_get_info_by_fd(fd, &info, &len))
+		s->return_prog = info.id;
 	return 0;
+}
+
+/* And with each kprobe, or not at all. The programs are known. */
+static int note_probe(struct session *s, const char *name, int fd)
+{
+	struct kmt_link_said said = { 0 };
+	struct kept_probe *p = &s->probes[s->n_probes];
+
+	if (kmt_bpf_link_ask(fd, &said) && said.is_probe && said.prog != s->return_prog &&
+	    s->n_probes < sizeof(s->probes) / sizeof(s->probes[0]) &&
+	    strlen(name) < sizeof(p->name)) {
+		snprintf(p->name, sizeof(p->name), "%s", name);
+		s->n_probes++;
+	}
+	close(fd);
+	return 0;
+}
+
+static uint64_t probe_misses(struct session *s, uint64_t *ret_untold)
+{
+	uint64_t n = s->calls < 0 ? 0 : kmt_bpf_functions_unfinished(s->calls), untold = 0;
+
+	for (size_t i = 0; i < s->n_probes; i++) {
+		struct kept_probe *p = &s->probes[i];
+		/* of one that was stopped meanwhile what it said last stays */
+		_cleanup_close_ int fd = open_pin(s, p->name);
+		struct kmt_link_said said;
+
+		if (fd >= 0 && kmt_bpf_link_ask(fd, &said)) {
+			p->is_told = said.is_told;
+			p->missed = said.missed;
+		}
+		untold += !p->is_told;
+		n += p->missed;
+	}
+	*ret_untold = untold;
+	return n;
 }
 
 static uint64_t recursion_misses(const struct session *s)
@@ -208,6 +300,8 @@ static void session_close(struct kmt_source *src)
 		close(s->progs[i]);
 	if (s->hashed >= 0)
 		close(s->hashed);
+	if (s->calls >= 0)
+		close(s->calls);
 	if (s->dir >= 0)
 		close(s->dir);
 	if (s->tables)
@@ -237,7 +331,8 @@ static int open_all(struct session *s, const struct kmt_source_opts *opts)
 	b->running = true;
 	snprintf(b->functions, sizeof(b->functions), "%s", s->desc.functions);
 	err = map_tables(s);
-	err = err ? err : open_programs(s);
+	err = err ? err : each_pin(s, KMT_PIN_PROG, keep_program);
+	err = err ? err : each_pin(s, KMT_PIN_LINK, note_probe);
 	err = err ? err : kmt_kmalloc_names_new(opts->slabs, &b->kmalloc_names);
 	if (!err && !opts->own)
 		learn_own(s);
@@ -253,7 +348,7 @@ static int session_open(const struct kmt_source_opts *opts, struct kmt_source **
 	if (!s)
 		return kmt_err_errno(-ENOMEM, "session");
 	s->bpf.src.ops = &kmt_source_session;
-	s->dir = s->hashed = -1;
+	s->dir = s->hashed = s->calls = -1;
 	err = open_all(s, opts);
 	if (err) {
 		session_close(&s->bpf.src);
@@ -307,7 +402,7 @@ static void session_quality(struct kmt_source *src, struct kmt_quality *q)
 
 	kmt_bpf_quality(&s->bpf, q);
 	snprintf(q->source, sizeof(q->source), "session");
-	q->recursion_misses += recursion_misses(s);
+	q->recursion_misses += recursion_misses(s) + probe_misses(s, &q->misses_untold);
 	q->lost_unknown = *s->g.follow_lost;
 }
 

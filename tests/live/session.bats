@@ -248,6 +248,22 @@ expect_gone() {
 	let_go a
 }
 
+@test "kprobes of which the kernel does not tell what they missed are told of" {
+	"$KMT" start --tracer slab,bulk:kprobe >"$D/said" 2>"$ERR" || skip "no kprobes here"
+	session_json default
+	[[ $(value quality.functions) == kprobe:* ]] || skip "no kprobes here"
+	# told since Linux 6.7 (docs/SUPPORT.md); a return probe's misses are counted in a map
+	local untold=0
+	[ "$(printf '6.7\n%s\n' "$(uname -r)" | sort -V | head -n 1)" = 6.7 ] ||
+		untold=$(value quality.functions | sed 's/^kprobe: //; s/;.*//' | wc -w)
+	expect "kprobes of which it is not told" "$(value quality.misses_untold)" = "$untold"
+	"$KMT" stop
+	start --tracer slab,bulk
+	session_json default
+	[[ $(value quality.functions) != fentry:* ]] ||
+		expect "of fentry" "$(value quality.misses_untold)" = 0
+}
+
 @test "by process and by stack: each view from a session that counts it" {
 	mine t --by task
 	mine s --stacks
