@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -22,6 +21,7 @@
 #include "cmd/child.h"
 #include "cmd/cmd.h"
 #include "cmd/feed.h"
+#include "cmd/live.h"
 #include "cmd/machine.h"
 #include "cmd/progress.h"
 #include "cmd/recorder.h"
@@ -110,14 +110,6 @@ static int nothing_yet(const struct kmt_slabs *now, struct kmt_slabs **ret)
 	return kmt_slabs_parse(kmt_buf_str(&text), text.len, "slabs", ret);
 }
 
-static uint64_t realtime_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (uint64_t)ts.tv_sec * SEC + (uint64_t)ts.tv_nsec;
-}
-
 /* The kernel's own counts, and right after them the moment at which the events end. */
 static int ask_machine(struct boot *b)
 {
@@ -142,7 +134,7 @@ static int ask_machine(struct boot *b)
 	f->clock = b->buffer.clock;
 	f->start_ns = 1;	/* 0 is unknown */
 	f->end_ns = b->buffer.now_ns;
-	f->start_realtime_ns = realtime_now() - b->buffer.now_ns;
+	f->start_realtime_ns = kmt_live_realtime_now() - b->buffer.now_ns;
 	return 0;
 }
 

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "analysis/analysis.h"
 #include "base/cleanup.h"
@@ -16,8 +15,6 @@
 #include "cmd/view.h"
 #include "symbol/slabs.h"
 #include "tracers/tracers.h"
-
-#define SEC 1000000000ull
 
 int kmt_kept_fail(int err)
 {
@@ -46,14 +43,6 @@ int kmt_kept_find(bool make, struct kmt_kept *ret)
 
 /* ---- starting ---- */
 
-static uint64_t realtime_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (uint64_t)ts.tv_sec * SEC + (uint64_t)ts.tv_nsec;
-}
-
 /* The events are on from here; what the kernel counts then belongs to the books. */
 static int begin(struct kmt_source *src, struct kmt_facts *facts, struct kmt_slabs **slabs)
 {
@@ -62,7 +51,7 @@ static int begin(struct kmt_source *src, struct kmt_facts *facts, struct kmt_sla
 	kmt_slabs_count_now(NULL, false, slabs);
 	err = src->ops->start(src);
 	facts->start_ns = kmt_live_now();
-	facts->start_realtime_ns = realtime_now();
+	facts->start_realtime_ns = kmt_live_realtime_now();
 	if (!err && *slabs)
 		kmt_slabs_recount(NULL, *slabs);
 	facts->slabs_start = *slabs;

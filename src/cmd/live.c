@@ -15,12 +15,22 @@
 #define LOOK_MS 50		/* how long a source may wait for events */
 #define REALTIME_PRIORITY 1	/* the lowest: it decides what is lost, not how much it may run */
 
-uint64_t kmt_live_now(void)
+static uint64_t now_of(clockid_t clock)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(clock, &ts);
 	return (uint64_t)ts.tv_sec * SEC + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t kmt_live_now(void)
+{
+	return now_of(CLOCK_MONOTONIC);
+}
+
+uint64_t kmt_live_realtime_now(void)
+{
+	return now_of(CLOCK_REALTIME);
 }
 
 /* A stalled reader of ours must not cost events: what reads the rings runs first. */

@@ -39,7 +39,8 @@ void kmt_live_normal(void);
 /* ", 0 lost (ring buffer full), ..." and what else a source leaves out. */
 void kmt_live_losses(const struct kmt_quality *q, struct kmt_buf *out);
 
-/* CLOCK_MONOTONIC. */
+/* CLOCK_MONOTONIC; CLOCK_REALTIME: nanoseconds both. */
 uint64_t kmt_live_now(void);
+uint64_t kmt_live_realtime_now(void);
 
 #endif

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -20,7 +19,6 @@
 #include "symbol/nodes.h"
 #include "symbol/slabs.h"
 
-#define SEC		1000000000ull
 #define BEHIND_MAX	(64ull << 20)	/* what may wait for the disk: seconds of any load */
 #define BEHIND_MIN	(4ull << 20)
 #define BEHIND_SHARE	256		/* of the memory */
@@ -140,14 +138,6 @@ void kmt_recorder_done(struct kmt_recorder *r)
 
 /* ---- what is known ---- */
 
-static uint64_t realtime_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (uint64_t)ts.tv_sec * SEC + (uint64_t)ts.tv_nsec;
-}
-
 static void ask_machine(struct kmt_recorder *r, const struct kmt_recorder_opts *opts)
 {
 	r->is_live = true;
@@ -205,7 +195,7 @@ int kmt_recorder_start(struct kmt_recorder *r)
 
 	if (r->is_live) {
 		r->facts.start_ns = kmt_live_now();
-		r->facts.start_realtime_ns = realtime_now();
+		r->facts.start_realtime_ns = kmt_live_realtime_now();
 		if (!kmt_slabs_count_now(NULL, false, &r->slabs_start))
 			r->facts.slabs_start = r->slabs_start;
 	}
@@ -375,7 +365,7 @@ int kmt_recorder_books(struct kmt_recorder *r, const struct kmt_recorder_opts *o
 	kmt_session_quality(s, &q);
 	r->facts.end_ns = kmt_live_now();
 	r->facts.start_ns = r->facts.end_ns - q.window_ns;
-	r->facts.start_realtime_ns = realtime_now() - q.window_ns;
+	r->facts.start_realtime_ns = kmt_live_realtime_now() - q.window_ns;
 	r->facts.slabs_start = slabs_start;
 	r->facts.slabs_end = slabs_end;
 	if (!err)
