@@ -56,7 +56,7 @@ expect_live() {
 	expect allocs "$(sum allocs "$1")" = "$2"
 	expect "live objects" "$(sum live_objects "$1")" = "$2"
 	expect "live bytes" "$(sum live_bytes_allocated "$1")" = "$3"
-	expect lost "$(value quality.lost_total)" = 0
+	expect lost "$(told_lost)" = 0
 }
 
 # expect_gone SITE OBJECTS
