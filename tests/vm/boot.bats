@@ -143,7 +143,10 @@ report() {
 @test "every view answers from it" {
 	local view
 	for view in $("$KMT" list --names views); do
-		"$KMT" report "$F" "$view" --limit 3 >"$D/out" 2>"$ERR" || fail "$view: $(cat "$ERR")"
+		"$KMT" report "$F" "$view" --limit 3 >"$D/out" 2>"$ERR" && continue
+		# what no event says, no recording of events can answer
+		[ "$view" = cgroup ] && grep -q 'do not say in which cgroup' "$ERR" ||
+			fail "$view: $(cat "$ERR")"
 	done
 }
 
