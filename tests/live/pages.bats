@@ -23,6 +23,11 @@ first_function() {
 	done
 }
 
+# Older kernels have no events of areas; each event has a function of this name.
+need_vmalloc() {
+	need_function __traceiter_free_vmap_area_noflush
+}
+
 # measure TRACER [OPTIONS] -- PAGES-ARGS: a report of it, by site
 measure() {
 	local tracer=$1 options=()
@@ -86,7 +91,7 @@ expect_gone() {
 
 @test "a packet ring of 40 blocks of order 2: 40 blocks of 4 pages" {
 	local site
-	site=$(first_function alloc_one_pg_vec_page alloc_pg_vec)
+	site=$(first_function alloc_one_pg_vec_page alloc_pg_vec packet_set_ring)
 	[ -n "$site" ] || skip "no packet sockets"
 	held page -- ring 2 40
 	expect_live "$site" 40 $((40 * 4 * PAGE))
@@ -95,7 +100,7 @@ expect_gone() {
 }
 
 @test "by page: blocks of order 2 are unmovable, and the movable ones come with --user-pages" {
-	[ -n "$(first_function alloc_one_pg_vec_page alloc_pg_vec)" ] || skip "no packet sockets"
+	[ -n "$(first_function alloc_one_pg_vec_page alloc_pg_vec packet_set_ring)" ] || skip "no packet sockets"
 	"$KMT" stat --tracer page --by page --format json --limit 0 -- \
 		"$LOAD/pages" -w "$D/go" ring 2 40 >"$OUT"
 	: >"$D/go"
@@ -121,6 +126,7 @@ expect_gone() {
 
 @test "50 arrays of 64 KiB: areas of 17 pages and a guard page" {
 	local site
+	need_vmalloc
 	site=$(first_function __bpf_map_area_alloc bpf_map_area_alloc)
 	[ "$PAGE" = 4096 ] || skip "pages are not of 4 KiB"
 	# 64 KiB and the array's head are 17 pages
@@ -138,6 +144,7 @@ blocks_from() {
 @test "BPF and tracefs show the same blocks in one stream" {
 	[ -n "$PIPE" ] || skip "no pipe_write"
 	need_tracefs
+	need_vmalloc
 	local source
 	for source in bpf tracefs; do
 		lossless blocks_from "$source"
