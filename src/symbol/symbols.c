@@ -18,6 +18,7 @@
 
 #define MAX_FILE	(512u << 20)	/* offsets are 32 bit; a real file has 20 MiB */
 #define LAST_SIZE	(64u << 10)	/* most that the last function before a gap can be long */
+#define BUILTIN_SIZE	(4u << 10)	/* ... of the kernel's pages of trampolines and probes */
 #define NONE		UINT32_MAX
 #define KALLSYMS	"/proc/kallsyms"
 
@@ -250,6 +251,20 @@ static bool same_module(const struct kmt_symbols *s, const struct sym *a, const 
 	       (a->module && b->module && !strcmp(s->text + a->module, s->text + b->module));
 }
 
+/*
+ * How long a symbol can be at most, where nothing of its own module follows. The
+ * kernel names its trampolines' pages as of modules "__builtin__ftrace" and
+ * "__builtin__kprobes" (kernel/kallsyms.c since 5.8): real modules come and go
+ * right behind them.
+ */
+static uint64_t size_limit(const struct kmt_symbols *s, const struct sym *sym)
+{
+	static const char builtin[] = "__builtin__";
+
+	return sym->module && !strncmp(s->text + sym->module, builtin, sizeof(builtin) - 1) ?
+	       BUILTIN_SIZE : LAST_SIZE;
+}
+
 /* A symbol ends where the next one of any kind begins; then the borders can go. */
 static void find_ends(struct kmt_symbols *s)
 {
@@ -257,7 +272,7 @@ static void find_ends(struct kmt_symbols *s)
 
 	for (size_t i = s->n; i-- > 0;) {
 		struct sym *sym = &s->v[i];
-		uint64_t most = sym->start + LAST_SIZE;
+		uint64_t most = sym->start + size_limit(s, sym);
 
 		if (i + 1 < s->n && s->v[i + 1].start != sym->start)
 			next = i + 1;

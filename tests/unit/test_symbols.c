@@ -59,6 +59,7 @@ static const char text[] =
 	"ffffffff81000300 t last.constprop.0\n"
 	"ffffffff81000400 T _etext\n"
 	"ffffffff82000000 D some_data\n"
+	"ffffffffc00f8000 t ftrace_trampoline\t[__builtin__ftrace]\n"
 	"ffffffffc0100040 t dup\t[ext4]\n"
 	"ffffffffc0100000 t ext4_one\t[ext4]\n"
 	"ffffffffc0100080 d ext4_data\t[ext4]\n"
