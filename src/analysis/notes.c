@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "core/facts.h"
 #include "core/quality.h"
 #include "core/sat.h"
 #include "core/session.h"
@@ -56,11 +57,15 @@ static int note_losses(const struct kmt_quality *q, struct kmt_report *r)
 }
 
 /* What a recording has instead of what was asked for. */
-static int note_input(const struct kmt_quality *q, struct kmt_report *r)
+static int note_input(const struct kmt_analysis_in *in, const struct kmt_quality *q,
+		      struct kmt_report *r)
 {
 	int err = 0;
 
-	if (*q->first_bad)
+	if (in->facts && in->facts->filters)
+		err = kmt_report_note(r, "recorded with %s: what that left out is in no figure",
+				      in->facts->filters);
+	if (!err && *q->first_bad)
 		err = kmt_report_note(r, "some input could not be read, first %s", q->first_bad);
 	if (!err && q->hashed_addresses)
 		err = kmt_report_note(r, "addresses of objects are hashes (%%p): the same for one "
@@ -228,7 +233,7 @@ int kmt_notes_fill(const struct kmt_analysis_in *in, const struct kmt_quality *q
 	if (!err)
 		err = note_losses(q, r);
 	if (!err)
-		err = note_input(q, r);
+		err = note_input(in, q, r);
 	if (!err)
 		err = note_books(q, &books, kmt_session_has_older(in->session),
 				 kmt_is_from_boot(in), r);

@@ -163,7 +163,7 @@ static void ask_of(const struct kmt_view *v, struct kmt_analysis_in *in)
 		.command = v->command,
 		.min_age_ns = a->min_age_ns,
 		.temporary_ns = temporary_ns ? temporary_ns : 1000000,
-		.filtered = v->in_part || !kmt_filter_empty(&a->select.filter),
+		.filtered = v->in_part || !kmt_filter_empty(&a->select.filter) || (f && f->filters),
 		.facts = f,
 		.module = *v->module.name ? &v->module : NULL,
 		.sort = a->sort,

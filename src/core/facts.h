@@ -25,6 +25,7 @@ struct kmt_facts {
 	const char *build_id;		/* of vmlinux, lower-case hex */
 	const char *machine;		/* "x86_64" */
 	const char *command;		/* command line that made the recording */
+	const char *filters;		/* "--filter cache=a*": what was left out; NULL: nothing */
 	const char *clock;		/* "mono", "local", ...; what ts_ns counts */
 	uint64_t start_realtime_ns;	/* since 1970, when it began */
 	uint64_t start_ns;		/* the same moment on the events' clock */

@@ -27,13 +27,25 @@ void kmt_text_put_u64(struct kmt_buf *out, const char *key, uint64_t value)
 	kmt_buf_printf(out, "%s %" PRIu64 "\n", key, value);
 }
 
+/* A recording made of a recording: what was left out before is missing as well. */
+static void put_options(const char *before, const char *now, struct kmt_buf *out)
+{
+	_cleanup_buf_ struct kmt_buf both = { 0 };
+
+	if (before && now)
+		kmt_buf_printf(&both, "%s %s", before, now);
+	if (both.error)
+		out->error = both.error;
+	kmt_text_put_str(out, "options", both.len ? kmt_buf_str(&both) : before ? before : now);
+}
+
 void kmt_text_meta(const struct kmt_writer_opts *opts, struct kmt_buf *out)
 {
 	static const struct kmt_facts unknown;
 	const struct kmt_facts *f = opts->facts ? opts->facts : &unknown;
 
 	kmt_text_put_str(out, "source", opts->source);
-	kmt_text_put_str(out, "options", opts->options);
+	put_options(f->filters, opts->options, out);
 	kmt_text_put_str(out, "kernel", f->kernel);
 	kmt_text_put_str(out, "build_id", f->build_id);
 	kmt_text_put_str(out, "machine", f->machine);
@@ -168,6 +180,7 @@ void kmt_text_parse_meta(const char *text, size_t len, struct kmt_text_names *na
 	facts->machine = names->machine[0] ? names->machine : NULL;
 	facts->clock = names->clock[0] ? names->clock : NULL;
 	facts->command = names->command[0] ? names->command : NULL;
+	facts->filters = names->options[0] ? names->options : NULL;
 }
 
 void kmt_text_parse_quality(const char *text, size_t len, struct kmt_quality *q,

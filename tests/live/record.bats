@@ -111,6 +111,25 @@ printed() {
 	expect "allocations of others" "$(total allocs)" = 500
 }
 
+@test "books of which a part was filtered out are not compared, and the report says so" {
+	local kind
+	for kind in "" --aggregate; do
+		"$KMT" record $kind --filter "site=$SITE" --force -o "$K" -- \
+			"$LOAD/msgq" -n 200 -s 1000 2>"$ERR" || fail "$(cat "$ERR")"
+		"$KMT" convert --force "$K" -o "$D/again.kmt" --filter "size=1..8192" 2>"$ERR" ||
+			[ -n "$kind" ] || fail "$(cat "$ERR")"
+		"$KMT" report "$K" --by cache --format json >"$OUT"
+		expect "rows" "$(jq '.rows | length' "$OUT")" = 1
+		expect "verdict" "$(jq -r '.rows[0].balance.verdict' "$OUT")" = "not comparable (filtered)"
+		expect "said" "$(jq -r '.notes[0]' "$OUT")" = \
+			"recorded with --filter site=$SITE: what that left out is in no figure"
+		expect "notes of books" "$(jq '[.notes[] | select(test("balance|older than"))] | length' "$OUT")" = 0
+	done
+	"$KMT" report "$D/again.kmt" --format json >"$OUT"
+	expect "said" "$(jq -r '.notes[0]' "$OUT")" = \
+		"recorded with --filter site=$SITE --filter size=1..8192: what that left out is in no figure"
+}
+
 into_pipe() {
 	"$KMT" record --buffer 16M -o - -- "$LOAD/msgq" -n 1000 -s 1000 2>"$ERR" | cat >"$K"
 }
