@@ -24,6 +24,7 @@ struct kmt_nodes;
 #define KMT_NEEDS_WHO		(KMT_NEEDS_TASKS | KMT_NEEDS_CGROUPS)
 #define KMT_NEEDS_CPUS		32u	/* events counted by CPU */
 #define KMT_NEEDS_NODES		64u	/* the running machine's NUMA nodes */
+#define KMT_NEEDS_NO_KEY	128u	/* by what rows are keyed is all the same */
 
 struct kmt_analysis_in {
 	const struct kmt_session *session;

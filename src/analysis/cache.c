@@ -30,5 +30,6 @@ const struct kmt_analysis kmt_analysis_cache = {
 	.name = "cache",
 	.aliases = { "caches" },
 	.help = "by slab cache, with aliases and the balance against slabinfo",
+	.needs = KMT_NEEDS_NO_KEY,
 	.run = run,
 };

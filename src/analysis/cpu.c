@@ -138,6 +138,6 @@ const struct kmt_analysis kmt_analysis_cpu = {
 	.name = "cpu",
 	.aliases = { "cpus" },
 	.help = "by CPU: what was allocated and freed there, and lives on",
-	.needs = KMT_NEEDS_CPUS | KMT_NEEDS_NODES,
+	.needs = KMT_NEEDS_CPUS | KMT_NEEDS_NODES | KMT_NEEDS_NO_KEY,
 	.run = run,
 };

@@ -209,7 +209,7 @@ const struct kmt_analysis kmt_analysis_node = {
 	.name = "node",
 	.aliases = { "nodes" },
 	.help = "by NUMA node: where live memory lies, whose CPUs took it",
-	.needs = KMT_NEEDS_CPUS | KMT_NEEDS_NODES,
+	.needs = KMT_NEEDS_CPUS | KMT_NEEDS_NODES | KMT_NEEDS_NO_KEY,
 	.observer = &observer,
 	.run = run,
 };

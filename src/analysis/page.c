@@ -84,5 +84,6 @@ const struct kmt_analysis kmt_analysis_page = {
 	.name = "page",
 	.aliases = { "pages" },
 	.help = "pages by order and migratetype (with --tracer page)",
+	.needs = KMT_NEEDS_NO_KEY,
 	.run = run,
 };

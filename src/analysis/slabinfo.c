@@ -182,5 +182,6 @@ static int run(const struct kmt_analysis_in *in, struct kmt_report **ret_report)
 const struct kmt_analysis kmt_analysis_slabinfo = {
 	.name = "slabinfo",
 	.help = "every slab cache: traced change against the kernel's own count",
+	.needs = KMT_NEEDS_NO_KEY,
 	.run = run,
 };

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "cmd/cmd.h"
+#include "cmd/key.h"
 #include "cmd/live.h"
 #include "cmd/machine.h"
 #include "cmd/view.h"
@@ -135,22 +136,24 @@ int kmt_kept_source(struct kmt_select *s, const struct kmt_kept *place)
 /* The view must be one of what the session's rows are counted by. */
 static int choose_view(struct kmt_ask *a, enum kmt_key key)
 {
+	const bool no_stacks = a->stacks && key != KMT_BY_STACK;
 	const struct kmt_analysis *view;
+	enum kmt_key wanted;
 
-	if (key == KMT_BY_TASK && !a->by)
-		a->by = "task";
+	if (!a->by)
+		a->by = kmt_key_view(key);
 	if (key == KMT_BY_STACK)
 		a->stacks = true;
-	view = a->by ? kmt_analysis_find(a->by) : NULL;
-	if (key != KMT_BY_STACK && (a->stacks || (view && (view->needs & KMT_NEEDS_STACKS))))
-		return kmt_cmd_fail(KMT_EXIT_USAGE, "session '%s' does not count by stack: start it "
-				    "with --stacks", a->select.session);
-	if (view && (key == KMT_BY_TASK) != !!(view->needs & KMT_NEEDS_TASKS))
-		return kmt_cmd_fail(KMT_EXIT_USAGE, "session '%s' %s by process: the view %s needs "
-				    "one that %s", a->select.session,
-				    key == KMT_BY_TASK ? "counts" : "does not count", view->name,
-				    key == KMT_BY_TASK ? "does not" : "does ('start --by task')");
-	return 0;
+	view = kmt_analysis_find(a->by ? a->by : "site");
+	/* what is no view is told later */
+	if (!no_stacks && (!view || kmt_key_serves(key, view, false)))
+		return 0;
+	wanted = no_stacks ? KMT_BY_STACK : kmt_key_of(view, false);
+	return kmt_cmd_fail(KMT_EXIT_USAGE, "session '%s' counts by %s: %s%s needs one that counts by "
+			    "%s ('kmemtrace start%s%s')", a->select.session, kmt_key_name(key),
+			    no_stacks ? "--stacks" : "the view ", no_stacks ? "" : view->name,
+			    kmt_key_name(wanted), *kmt_key_option(wanted) ? " " : "",
+			    kmt_key_option(wanted));
 }
 
 int kmt_kept_ask(struct kmt_ask *a)

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "cmd/cmd.h"
 #include "cmd/kept.h"
+#include "cmd/key.h"
 #include "cmd/select.h"
 
 #define SEC 1000000000ull
@@ -24,8 +25,8 @@ struct start_opts {
 
 static const struct kmt_option start_options[] = {
 	{ "by", 'b', KMT_OPT_STRING, OFF(by), "VIEW",
-	  "a view that will be asked for: task counts by process, stacks by stack, all others by "
-	  "call site", 0, 0, NULL },
+	  "a view that will be asked for: task counts by process, cgroup by cgroup, stacks by "
+	  "stack, all others by call site", 0, 0, NULL },
 	{ "stacks", 0, KMT_OPT_FLAG, OFF(stacks), NULL,
 	  "count by kernel stack instead of call site", 0, 0, NULL },
 	{ "temporary", 0, KMT_OPT_DURATION, OFF(temporary_ns), "T",
@@ -50,13 +51,13 @@ static int choose_key(const struct start_opts *o, enum kmt_key *ret)
 	if (a->needs & KMT_NEEDS_EVENTS)
 		return kmt_cmd_fail(KMT_EXIT_USAGE, "--by: the view %s needs the event stream: see "
 				    "'kmemtrace record'", a->name);
-	if (o->stacks && (a->needs & KMT_NEEDS_TASKS))
-		return kmt_cmd_fail(KMT_EXIT_USAGE, "--stacks and the view task exclude each other");
+	if (o->stacks && (a->needs & KMT_NEEDS_WHO))
+		return kmt_cmd_fail(KMT_EXIT_USAGE, "--stacks and the view %s exclude each other",
+				    a->name);
 	if (o->no_objects && (a->needs & KMT_NEEDS_OBJECTS))
 		return kmt_cmd_fail(KMT_EXIT_USAGE, "--no-objects leaves no objects for the view %s",
 				    a->name);
-	*ret = a->needs & KMT_NEEDS_TASKS ? KMT_BY_TASK :
-	       o->stacks || (a->needs & KMT_NEEDS_STACKS) ? KMT_BY_STACK : KMT_BY_SITE;
+	*ret = kmt_key_of(a, o->stacks);
 	return 0;
 }
 
@@ -85,7 +86,7 @@ static int start(struct start_opts *o, const char *name, char **argv)
 	struct kmt_select *s = &o->select;
 	struct kmt_kept k = KMT_KEPT_NONE;
 	struct kmt_kept_ask ask;
-	enum kmt_key key;
+	enum kmt_key key = KMT_BY_SITE;
 	int status = choose_key(o, &key);
 
 	if (!status)

@@ -12,6 +12,7 @@
 #include "base/fmt.h"
 #include "cmd/cmd.h"
 #include "cmd/kept.h"
+#include "cmd/key.h"
 #include "cmd/select.h"
 #include "core/quality.h"
 #include "core/sat.h"
@@ -109,8 +110,6 @@ struct state {
 	struct kmt_buf filters;
 };
 
-static const char *const key_names[] = { "site", "stack", "task" };
-
 static int ask_state(struct state *s)
 {
 	struct kmt_source *src = s->select.source;
@@ -161,7 +160,7 @@ static int set_numbers(struct kmt_cell *c, const struct state *s)
 static int set_texts(struct kmt_cell *c, const struct state *s)
 {
 	const struct { int at; const char *text; } texts[] = {
-		{ SINCE, s->since }, { KEY, key_names[s->ask->key] },
+		{ SINCE, s->since }, { KEY, kmt_key_name(s->ask->key) },
 		{ TRACERS, s->ask->tracer ? s->ask->tracer : "slab" },
 		{ FILTERS, s->filters.len ? kmt_buf_str(&s->filters) : NULL },
 		{ FUNCTIONS, *s->q.functions ? s->q.functions : NULL },

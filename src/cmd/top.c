@@ -15,6 +15,7 @@
 #include "cmd/child.h"
 #include "cmd/cmd.h"
 #include "cmd/kept.h"
+#include "cmd/key.h"
 #include "cmd/live.h"
 #include "cmd/recorder.h"
 #include "cmd/replay.h"
@@ -155,45 +156,29 @@ static void mark_replay(void *ctx)
 	t->replay.has_mark = true;
 }
 
-/* What rows are counted by, of which there is one at a time. */
-static enum kmt_key key_of(const struct top *t, const struct kmt_analysis *a)
-{
-	if (a->needs & KMT_NEEDS_TASKS)
-		return KMT_BY_TASK;
-	if (a->needs & KMT_NEEDS_CGROUPS)
-		return KMT_BY_CGROUP;
-	return t->o->ask.stacks || (a->needs & KMT_NEEDS_STACKS) ? KMT_BY_STACK : KMT_BY_SITE;
-}
-
+/* By what rows are counted is decided when it begins: a session's start, or the first view. */
 static enum kmt_key key_now(const struct top *t)
 {
-	return key_of(t, kmt_analysis_find(t->o->ask.by));
-}
+	const struct kmt_ask *a = &t->o->ask;
 
-/* Of these it is all the same. */
-static bool any_key(const struct kmt_analysis *a)
-{
-	return !strcmp(a->name, "cache") || !strcmp(a->name, "page") ||
-	       (a->needs & KMT_NEEDS_CPUS);
+	return a->select.session ? kmt_kept_ask_of(a->select.source)->key :
+				   kmt_key_of(kmt_analysis_find(a->by), a->stacks);
 }
 
 static int can_show(const struct top *t, const struct kmt_analysis *a)
 {
-	enum kmt_key now = key_now(t), wanted = key_of(t, a);
+	const bool stacks = t->o->ask.stacks;
+	enum kmt_key now = key_now(t), wanted = kmt_key_of(a, stacks);
 
 	if (!strcmp(a->name, "page") && !(t->o->ask.select.tracers & KMT_TRACER_BIT(page)))
 		return kmt_err(-ENOTSUP, "pages are not traced: start with --tracer page");
-	if (any_key(a) || wanted == now || (wanted == KMT_BY_SITE && now == KMT_BY_STACK))
+	if (kmt_key_serves(now, a, stacks))
 		return 0;
-	if (wanted == KMT_BY_TASK)
-		return kmt_err(-ENOTSUP, "not counted by process: start with --by task");
-	if (wanted == KMT_BY_CGROUP)
-		return kmt_err(-ENOTSUP, "not counted by cgroup: start with --by cgroup");
-	if (wanted == KMT_BY_STACK && now == KMT_BY_SITE)
-		return kmt_err(-ENOTSUP, "not counted by stack: start with --stacks");
-	return kmt_err(-ENOTSUP, "counted by %s: for call sites start without --by %s",
-		       now == KMT_BY_CGROUP ? "cgroup" : "process",
-		       now == KMT_BY_CGROUP ? "cgroup" : "task");
+	if (wanted != KMT_BY_SITE)
+		return kmt_err(-ENOTSUP, "not counted by %s: start with %s", kmt_key_name(wanted),
+			       kmt_key_option(wanted));
+	return kmt_err(-ENOTSUP, "counted by %s: for call sites start without %s",
+		       kmt_key_name(now), kmt_key_option(now));
 }
 
 /* The screen's wishes hold while the tree is made: to another view they are an error. */
@@ -286,7 +271,7 @@ static int report_replay(void *ctx, const char *analysis, bool since_mark,
 	const struct kmt_analysis *a = kmt_analysis_find(analysis);
 	int err = 0;
 
-	if (!any_key(a) && key_of(t, a) != key_now(t))
+	if (!(a->needs & KMT_NEEDS_NO_KEY) && kmt_key_of(a, t->o->ask.stacks) != key_now(t))
 		err = count_otherwise(t, a);
 	if (!err)
 		err = can_show(t, a);

@@ -10,6 +10,7 @@
 #include "analysis/analysis.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "cmd/key.h"
 #include "cmd/live.h"
 #include "cmd/names.h"
 #include "core/sat.h"
@@ -327,9 +328,9 @@ int kmt_count_report(struct kmt_count *c, const char *analysis, struct kmt_repor
 
 	if (!a)
 		return kmt_err(-EINVAL, "there is no analysis '%s'", analysis);
-	if (a->needs & (KMT_NEEDS_STACKS | KMT_NEEDS_TASKS))
+	if (!kmt_key_serves(KMT_BY_SITE, a, false))
 		return kmt_err(-EOPNOTSUPP, "analysis '%s' needs rows by %s, and here they are by "
-			       "call site", analysis, a->needs & KMT_NEEDS_TASKS ? "task" : "stack");
+			       "call site", analysis, kmt_key_name(kmt_key_of(a, false)));
 	slabs = count_slabs(c);
 	pthread_mutex_lock(&c->lock);
 	if (c->session)

@@ -12,6 +12,7 @@
 #include "cmd/child.h"
 #include "cmd/cmd.h"
 #include "cmd/feed.h"
+#include "cmd/key.h"
 #include "core/sat.h"
 #include "core/session.h"
 #include "render/render.h"
@@ -315,9 +316,10 @@ int kmt_view_wants(struct kmt_view *v, const struct kmt_analysis *a)
 int kmt_view_session(struct kmt_view *v)
 {
 	const struct kmt_ask *a = v->ask;
+	const enum kmt_key key = kmt_key_of(v->analysis, a->stacks);
 	const struct kmt_session_opts so = {
-		.by_stack = a->stacks || (v->analysis->needs & KMT_NEEDS_STACKS),
-		.by_task = v->analysis->needs & KMT_NEEDS_TASKS,
+		.by_stack = key == KMT_BY_STACK,
+		.by_task = key == KMT_BY_TASK,
 		.temporary_ns = a->temporary_ns,
 		.max_objects = a->select.objects,
 		.max_sites = a->select.sites,
@@ -351,16 +353,14 @@ int kmt_view_session(struct kmt_view *v)
 
 void kmt_view_source_opts(const struct kmt_view *v, struct kmt_source_opts *ret)
 {
-	bool stacks = v->ask->stacks || (v->analysis->needs & KMT_NEEDS_STACKS);
-	bool tasks = v->analysis->needs & KMT_NEEDS_TASKS;
+	const enum kmt_key key = kmt_key_of(v->analysis, v->ask->stacks);
 
 	*ret = (struct kmt_source_opts){
 		.mode = KMT_MODE_COUNTED,
-		.key = stacks ? KMT_BY_STACK : tasks ? KMT_BY_TASK :
-		       v->analysis->needs & KMT_NEEDS_CGROUPS ? KMT_BY_CGROUP : KMT_BY_SITE,
+		.key = key,
 		.temporary_ns = v->ask->temporary_ns,
-		.want_stacks = stacks,
-		.want_task = tasks,
+		.want_stacks = key == KMT_BY_STACK,
+		.want_task = key == KMT_BY_TASK,
 	};
 }
 

@@ -175,7 +175,7 @@ static int parse_session(const char *text, size_t len, const char *layout,
 	if (err)
 		return err;
 	d->plan.count = true;
-	if (d->ask.key > KMT_BY_TASK || kmt_bpf_plan_again(&d->plan))
+	if (d->ask.key >= KMT_BY_MAX || kmt_bpf_plan_again(&d->plan))
 		return damaged("sizes that no table has");
 	return 0;
 }

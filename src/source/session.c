@@ -17,6 +17,7 @@
 #include "source/bpf_functions.h"
 #include "source/bpf_pin.h"
 #include "store/format.h"
+#include "symbol/cgroups.h"
 
 #define PROGS_MAX	64
 #define LOOK_MAX	(1ull << 24)	/* bytes of a description */
@@ -309,8 +310,17 @@ static void session_close(struct kmt_source *src)
 	if (s->globals)
 		munmap(s->globals, s->globals_len);
 	kmt_kmalloc_names_free(s->bpf.kmalloc_names);
+	kmt_cgroups_free(s->bpf.cgroups);
 	kmt_bpf_desc_done(&s->desc);
 	free(s);
+}
+
+/* They may be mounted no more: their numbers are known all the same. */
+static int know_cgroups(struct kmt_bpf *b)
+{
+	int err = b->opts.key == KMT_BY_CGROUP ? kmt_cgroups_new(&b->cgroups) : 0;
+
+	return err == -ENOENT ? 0 : err;
 }
 
 static int open_all(struct session *s, const struct kmt_source_opts *opts)
@@ -334,6 +344,7 @@ static int open_all(struct session *s, const struct kmt_source_opts *opts)
 	err = err ? err : each_pin(s, KMT_PIN_PROG, keep_program);
 	err = err ? err : each_pin(s, KMT_PIN_LINK, note_probe);
 	err = err ? err : kmt_kmalloc_names_new(opts->slabs, &b->kmalloc_names);
+	err = err ? err : know_cgroups(b);
 	if (!err && !opts->own)
 		learn_own(s);
 	return err;

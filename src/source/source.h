@@ -18,7 +18,7 @@ struct kmt_symbols;
 struct kmt_slabs;
 
 enum kmt_mode { KMT_MODE_COUNTED, KMT_MODE_STREAMED };
-enum kmt_key { KMT_BY_SITE, KMT_BY_STACK, KMT_BY_TASK, KMT_BY_CGROUP };
+enum kmt_key { KMT_BY_SITE, KMT_BY_STACK, KMT_BY_TASK, KMT_BY_CGROUP, KMT_BY_MAX };
 
 struct kmt_source_opts {
 	enum kmt_mode mode;

@@ -40,6 +40,16 @@ need_function() {
 	grep -q " $1\$" /proc/kallsyms || skip "kernel has no function $1"
 }
 
+# A cgroup v2 of the test's own in CGROUP; skipped where none can be made.
+need_cgroup() {
+	need_root
+	local mount
+	mount=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
+	[ -n "$mount" ] || skip "no cgroup v2 is mounted"
+	CGROUP=$mount/kmemtrace-test-$$
+	mkdir "$CGROUP" 2>/dev/null || skip "no cgroup can be made in $mount"
+}
+
 # --- set-up of a file and of a test ------------------------------------------
 
 # Two runs of these tests at once would see each other's messages. The lock is
@@ -67,6 +77,7 @@ live_teardown() {
 	for pid in "${JOBS[@]}"; do
 		wait "$pid" 2>/dev/null || true
 	done
+	[ -z "${CGROUP:-}" ] || rmdir "$CGROUP"/*/ "$CGROUP" 2>/dev/null || true
 	tracefs_unmount
 }
 

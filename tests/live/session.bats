@@ -278,6 +278,104 @@ expect_gone() {
 	refused 2 "--stacks" stat --session t --stacks
 }
 
+# rows COLUMN PATTERN FIELD...: the fields of the rows where that column matches, summed up.
+rows() {
+	local fields
+	fields=$(printf '([.[].%s // 0] | add // 0),' "${@:3}")
+	jq -c --arg p "$2" "[.rows[] | select((.$1 // \"\" | tostring) | test(\$p))] | [${fields%,}]" "$OUT"
+}
+
+# hold_as HOW N SIZE NAME: as 'hold', after the shell command HOW; its process number in PID.
+hold_as() {
+	mkfifo "$D/go.$4"
+	bash -c "echo \$\$ >'$D/pid'; $1; exec '$D/$ME' -n $2 -s $3 -d -w '$D/go.$4' -p '$D/phase.$4'" 3>&-
+	PID=$(cat "$D/pid")
+}
+
+@test "by process: each process has what it sent, and its number" {
+	local one two
+	mine t --by task -f "site=$SITE"
+	"$KMT" status t --format json >"$OUT"
+	expect "counts by" "$(value 'rows[0].counts_by')" = task
+	hold_as : 300 1000 a; one=$PID
+	hold_as : 200 52 b; two=$PID
+	session_json t
+	# allocations, live objects, and the bytes: 48 more than each message has
+	expect one "$(rows tgid "^$one\$" allocs live_objects live_bytes_requested)" = "[300,300,314400]"
+	expect two "$(rows tgid "^$two\$" allocs live_objects live_bytes_requested)" = "[200,200,20000]"
+	expect all "$(rows task "^$ME" allocs)" = "[500]"
+	let_go a
+	let_go b
+	session_json t
+	expect "one in the end" "$(rows tgid "^$one\$" allocs frees live_objects)" = "[300,300,0]"
+	"$KMT" top --session t --batch -n 1 -i 0.1 --format json --limit 0 >"$OUT"
+	expect "view of top" "$(value view)" = task
+	expect "two in top" "$(rows tgid "^$two\$" live_objects)" = "[0]"
+}
+
+@test "by cgroup: each group has what its tasks sent, also after a reset" {
+	need_cgroup
+	local id
+	mkdir "$CGROUP/a" "$CGROUP/b c"
+	# what the kernel calls it: the number of its directory
+	id=$(stat -c %i "$CGROUP/a")
+	start g --by cgroup -f "task=$ME" -f "site=$SITE"
+	"$KMT" status g --format json >"$OUT"
+	expect "counts by" "$(value 'rows[0].counts_by')" = cgroup
+	hold_as "echo \$\$ >'$CGROUP/a/cgroup.procs'" 500 1000 a
+	hold_as "echo \$\$ >'$CGROUP/b c/cgroup.procs'" 70 52 b
+	hold_as : 30 52 c
+	session_json g
+	expect view "$(value view)" = cgroup
+	# allocations, live objects, and the bytes that 500 * (1000 + 48) are
+	expect a "$(rows cgroup '/a$' allocs live_objects live_bytes_requested)" = "[500,500,524000]"
+	expect b "$(rows cgroup '/b c$' allocs live_objects live_bytes_requested)" = "[70,70,7000]"
+	expect all "$(rows cgroup '' allocs live_objects live_bytes_requested)" = "[600,600,534000]"
+	expect id "$(jq "[.rows[] | select(.cgroup_id == $id).allocs] | add" "$OUT")" = 500
+	# by which it is counted is all the same to these
+	session_json g --by cache
+	expect "by cache" "$(total allocs)" = 600
+	session_json g --by cpu
+	expect "by CPU" "$(total allocs)" = 600
+	refused 2 "counts by cgroup: the view site needs one that counts by site" stat --session g --by site
+	refused 2 "start --by task" stat --session g --by task
+	refused 2 "start --stacks" stat --session g --stacks
+	"$KMT" top --session g --batch -n 1 -i 0.1 --format json --limit 0 >"$OUT"
+	expect "view of top" "$(value view)" = cgroup
+	expect "b in top" "$(rows cgroup '/b c$' live_objects)" = "[70]"
+	"$KMT" snapshot g -o "$D/g.kmt"
+	"$KMT" report "$D/g.kmt" cgroup --format json --limit 0 >"$OUT"
+	expect "a in the snapshot" "$(rows cgroup '/a$' allocs live_objects)" = "[500,500]"
+	"$KMT" reset g
+	let_go a
+	let_go b
+	let_go c
+	hold_as "echo \$\$ >'$CGROUP/a/cgroup.procs'" 40 1000 d
+	session_json g
+	expect "view after reset" "$(value view)" = cgroup
+	expect "a after reset" "$(rows cgroup '/a$' allocs live_objects)" = "[40,40]"
+	let_go d
+	until_true 10 rmdir "$CGROUP/a" "$CGROUP/b c" "$CGROUP"
+}
+
+@test "by CPU, node and module: counted by call site, and each view is right" {
+	need_cpus 2
+	mine c --by cpu -f "site=$SITE"
+	"$KMT" status c --format json >"$OUT"
+	expect "counts by" "$(value 'rows[0].counts_by')" = site
+	"$D/$ME" -n 500 -s 1000 -c 1 -r 0
+	session_json c --by cpu
+	expect "CPU 1" "$(rows cpu '^1$' allocs frees)" = "[500,0]"
+	expect "CPU 0" "$(rows cpu '^0$' allocs frees cross_cpu_frees)" = "[0,500,500]"
+	session_json c --by node
+	expect nodes "$(total allocs)" = 500
+	session_json c --by module
+	expect modules "$(total allocs)" = 500
+	session_json c
+	expect allocs "$(sum allocs "$SITE")" = 500
+	refused 2 "start --by cgroup" stat --session c --by cgroup
+}
+
 # --- whole or none -------------------------------------------------------------------
 
 # Kill a command: the first ones at some time, the others while it pins or takes down.

@@ -54,16 +54,6 @@ frees_before_start untraced_frees failed_allocations sample_bytes'
 	expect allocs "$(jq '[.rows[] | select(tostring | test("msgq")) | .allocs] | add' "$OUT")" = 500
 }
 
-# A cgroup v2 of this test's own; skipped where none can be made.
-need_cgroup() {
-	need_root
-	local mount
-	mount=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
-	[ -n "$mount" ] || skip "no cgroup v2 is mounted"
-	CGROUP=$mount/kmemtrace-test-$$
-	mkdir "$CGROUP" 2>/dev/null || skip "no cgroup can be made in $mount"
-}
-
 @test "by cgroup: a task's messages under its path, then under a number" {
 	need_bpf
 	need_cgroup

@@ -48,12 +48,12 @@ static void test_names(void **state)
 
 static const char *filters[] = { "cache=kmalloc-*", "site=a\\b \x01\nnext line" };
 
-static void describe(struct kmt_buf *out)
+static void describe_key(enum kmt_key key, struct kmt_buf *out)
 {
 	struct kmt_slabs *slabs = NULL;
 	struct kmt_bpf_desc d = {
 		.layout = LAYOUT, .version = "0.1.0", .functions = "kprobe: alloc_bulk",
-		.ask = { .filters = { .v = filters, .n = 2 }, .tracer = "slab", .key = KMT_BY_STACK,
+		.ask = { .filters = { .v = filters, .n = 2 }, .tracer = "slab", .key = key,
 			 .sites = 5000, .objects = 48000, .objects_bytes = 1024000,
 			 .temporary_ns = 2000000, .follow = true, .hash_maps = true },
 		.plan = { .cpus = 3, .sites = 8192, .caches = 2048, .stacks = 4096, .buckets = 32,
@@ -69,6 +69,11 @@ static void describe(struct kmt_buf *out)
 	d.facts.slabs_start = slabs;
 	assert_int_equal(kmt_bpf_desc_put(&d, out), 0);
 	kmt_slabs_free(slabs);
+}
+
+static void describe(struct kmt_buf *out)
+{
+	describe_key(KMT_BY_STACK, out);
 }
 
 static void check_plan(const struct kmt_bpf_plan *p)
@@ -122,6 +127,21 @@ static void test_round_trip(void **state)
 	assert_int_equal(filp->over_most, 3);
 	assert_int_equal(filp->under_most, 2);
 	kmt_bpf_desc_done(&d);
+}
+
+static void test_every_key(void **state)
+{
+	for (int key = 0; key <= KMT_BY_MAX; key++) {
+		_cleanup_buf_ struct kmt_buf bytes = { 0 };
+		struct kmt_bpf_desc d;
+
+		describe_key(key, &bytes);
+		assert_int_equal(kmt_bpf_desc_parse(bytes.data, bytes.len, LAYOUT, &d),
+				 key < KMT_BY_MAX ? 0 : -EBADMSG);
+		if (key < KMT_BY_MAX)
+			assert_int_equal(d.ask.key, key);
+		kmt_bpf_desc_done(&d);
+	}
 }
 
 /* Nothing is read behind the end, and nothing of it is believed. */
@@ -192,7 +212,7 @@ static void test_hostile(void **state)
 	static const char *const bad[] = {
 		"", "layout " LAYOUT "\n", SIZES, SIZES "sites 3\n", SIZES "sites 2097152\n",
 		SIZES "sites 4294967312\n", SIZES "sites 16\ncpus 0\n", SIZES "sites 16\ncpus 1025\n",
-		SIZES "sites 16\nkey 3\n", SIZES "sites 16\nhashed 2\n",
+		SIZES "sites 16\nkey 4\n", SIZES "sites 16\nhashed 2\n",
 		SIZES "sites 16\nbuckets 4294967295\n", SIZES "sites 16\nhashed_objects 99999999\n",
 		SIZES "sites 16\nshards 16\n", SIZES "sites 1048576\ncpus 1024\n",
 	};
@@ -369,6 +389,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_every_key),
 		cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_other_version),
 		cmocka_unit_test(test_hostile),

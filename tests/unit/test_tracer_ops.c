@@ -21,6 +21,7 @@
 
 #define kmt_source_open_live fake_open_live
 #define kmt_source_find fake_find
+#include "cmd/key.c"
 #include "cmd/names.c"
 #include "cmd/text.c"
 #include "cmd/tracer_count.c"
