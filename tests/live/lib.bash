@@ -53,12 +53,18 @@ need_cgroup() {
 # --- set-up of a file and of a test ------------------------------------------
 
 # Two runs of these tests at once would see each other's messages. The lock is
-# held until the process that runs the file ends.
+# held until the process that runs the file ends, and its text says who that is. A
+# whole file of another run may take long on a busy machine.
 live_setup_file() {
-	if [ "$(id -u)" = 0 ]; then
-		exec {LIVE_LOCK}>/run/kmemtrace-live-tests.lock
-		flock -w 300 "$LIVE_LOCK"
+	local lock=${KMT_LIVE_LOCK:-/run/kmemtrace-live-tests.lock} wait=${KMT_LIVE_LOCK_SECONDS:-1200}
+	[ "$(id -u)" = 0 ] || return 0
+	# what is in it stays until the lock is ours
+	exec {LIVE_LOCK}>>"$lock"
+	if ! flock -w "$wait" "$LIVE_LOCK"; then
+		echo "$lock was held for $wait s by: $(cat "$lock")" >&2
+		return 1
 	fi
+	echo "process $$, ${BATS_TEST_FILENAME:-?}, since $(date +%T)" >"$lock"
 }
 
 live_setup() {
