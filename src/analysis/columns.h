@@ -47,6 +47,8 @@
 	{ "peak_bytes_allocated", "PEAK", KMT_UNIT_BYTES, KMT_HIDDEN, false },			\
 	{ "cross_cpu_frees", "CROSS-CPU", KMT_UNIT_COUNT, KMT_HIDDEN, false },			\
 	{ "temporary", "TEMPORARY", KMT_UNIT_COUNT, KMT_HIDDEN, false },			\
+	{ "temporary_percent", "TEMP%", KMT_UNIT_PERCENT, KMT_HIDDEN, false },			\
+	{ "waste_percent", "WASTE%", KMT_UNIT_PERCENT, KMT_HIDDEN, false },			\
 	{ "untracked", "UNTRACKED", KMT_UNIT_COUNT, KMT_HIDDEN, false },			\
 	{ "net_bytes_per_s", "NET/S", KMT_UNIT_BYTES_PER_S, KMT_HIDDEN, false },		\
 	{ "allocs_per_s", "ALLOC/S", KMT_UNIT_COUNT_PER_S, KMT_HIDDEN, false },			\

@@ -91,6 +91,30 @@ static int fill_waste(const struct kmt_row_source *s, struct kmt_cell *cell)
 	return 0;
 }
 
+static void put_percent(uint64_t part, uint64_t whole, struct kmt_cell *cell)
+{
+	if (part > whole)	/* freed in this window, allocated before it */
+		part = whole;
+	if (whole)
+		kmt_cell_percent(cell, 100.0 * (double)part / (double)whole);
+}
+
+static int fill_temporary_percent(const struct kmt_row_source *s, struct kmt_cell *cell)
+{
+	if (s->has_objects)
+		put_percent(s->g->window.temporary, s->g->window.allocs, cell);
+	return 0;
+}
+
+/* Of what was allocated in the window: live or not, objects known or not. */
+static int fill_waste_percent(const struct kmt_row_source *s, struct kmt_cell *cell)
+{
+	const struct kmt_counts *w = &s->g->window;
+
+	put_percent(kmt_sat_sub(w->bytes_alloc, w->bytes_req), w->bytes_alloc, cell);
+	return 0;
+}
+
 /* Of several rows' peaks only a bound is known: they need not have been at one time. */
 static int fill_peak(const struct kmt_row_source *s, struct kmt_cell *cell)
 {
@@ -322,6 +346,8 @@ static const struct filler {
 	{ "live_objects", fill_live_objects },
 	{ "live_bytes_requested", fill_live_requested },
 	{ "waste_bytes", fill_waste },
+	{ "waste_percent", fill_waste_percent },
+	{ "temporary_percent", fill_temporary_percent },
 	{ "peak_bytes_allocated", fill_peak },
 	{ "surviving_bytes", fill_survivor_bytes },
 	{ "surviving_objects", fill_survivors },

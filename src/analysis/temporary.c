@@ -32,14 +32,8 @@ static const struct kmt_column columns[] = {
 
 static int fill(const struct kmt_row_source *s, const char *key, struct kmt_cell *cell)
 {
-	const struct kmt_counts *c = &s->g->window;
 	uint64_t p50;
 
-	if (!strcmp(key, "temporary_percent")) {
-		if (c->allocs)
-			kmt_cell_percent(cell, 100.0 * (double)c->temporary / (double)c->allocs);
-		return 1;
-	}
 	if (!strcmp(key, "temporary_bytes")) {
 		const size_t counter = offsetof(struct kmt_counts, temporary);
 

@@ -190,17 +190,10 @@ static int fill_fit(const struct kmt_row_source *s, const char *key, struct kmt_
 
 static int fill(const struct kmt_row_source *s, const char *key, struct kmt_cell *cell)
 {
-	const struct kmt_counts *w = &s->g->window;
 	int res;
 
 	if (!strcmp(key, "waste_total_bytes")) {
 		put(cell, true, total_waste(s));
-		return 1;
-	}
-	if (!strcmp(key, "waste_percent")) {
-		if (w->bytes_alloc)
-			kmt_cell_percent(cell, 100.0 * (double)total_waste(s) /
-					       (double)w->bytes_alloc);
 		return 1;
 	}
 	res = fill_request(s, key, cell);

@@ -7,7 +7,7 @@ const struct kmt_tui_view kmt_tui_view_tasks = {
 	.title = "Task",
 	.tab = "Who",
 	.analysis = "task",
-	.columns = "live_bytes_allocated,net_bytes_per_s,live_objects,allocs_per_s,age_p50_ns,"
-		   "waste_bytes,tgid,task",
+	.columns = "live_bytes_allocated,net_bytes_per_s,live_objects,allocs_per_s,"
+		   "temporary_percent,waste_percent,age_p50_ns,tgid,task",
 	.help = "processes that allocated (with --by task)",
 };

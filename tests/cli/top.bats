@@ -142,6 +142,22 @@ first_of() {
 	wait_for "OBJS▲"
 	keys r
 	wait_for "OBJS▼"
+	# shares: what is given and not asked for, of what is given
+	keys '/' 'waste%>=12.5' Enter
+	wait_for "filter: waste%>=12.5"
+	expect rows "$(shown | sed -n 's/.* \([0-9]*\) rows  filter.*/\1/p')" = "$("$KMT" report "$DEMO" \
+		site --limit 0 --format json | jq '[.rows[] | select(.bytes_allocated > 0 and
+		(.bytes_allocated - .bytes_requested) * 8 >= .bytes_allocated)] | length')"
+	keys '>' '>'
+	wait_for "TEMP%▼"
+	want=$("$KMT" report "$DEMO" site --limit 0 --format json | jq '[.rows[] | select(.bytes_allocated > 0
+		and (.bytes_allocated - .bytes_requested) * 8 >= .bytes_allocated) | .temporary / .allocs] |
+		max * 1000 | round')
+	shown | grep -E "^>.*/s +$((want / 10))\.$((want % 10)) " || fail "$(shown)"
+	keys '<' '<' '/' BSpace BSpace BSpace BSpace BSpace BSpace BSpace BSpace BSpace BSpace BSpace \
+		BSpace Enter
+	wait_gone "filter:"
+	wait_for "OBJS▼"
 	keys Down Enter
 	want=$("$KMT" report "$DEMO" site --sort live_objects --format json --limit 2 | jq -r '.rows[1].site')
 	wait_for "site                   $want"

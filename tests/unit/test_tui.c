@@ -15,14 +15,14 @@ static void test_table(void **state)
 	line_is(&w, 2, "live 4.0 KiB  allocs 1500/s");
 	line_is(&w, 4, "[1 Sites] 2 Caches 3 Suspects 4 Pages 5 Who 6 Modules 7 Both 8 Waste 9 Stacks");
 	/*
-	 * Widths: 7, 11, 4, 7, 7, 9, 5, 8, 7 and the name's 14, with the blanks 88. There
-	 * are 78: the module goes (80), and the untraced frees (71).
+	 * Widths: 7, 11, 4, 7, 5, 6, 7, 5, 8, 7 and the name's 14, with the blanks 91. There
+	 * are 78: the module goes (83), and the untraced frees (74).
 	 */
-	line_is(&w, HEAD, "    LIVEv       NET/S OBJS ALLOC/S AGE P50 TEMPORARY WASTE SITE");
+	line_is(&w, HEAD, "    LIVEv       NET/S OBJS ALLOC/S TEMP% WASTE% AGE P50 WASTE SITE");
 	line_is(&w, HEAD + 1,
-		"> 2.0 MiB -1000 KiB/s   10    30/s       -         -     - load_msg+0x41");
+		"> 2.0 MiB -1000 KiB/s   10    30/s  12.5      -       -     - load_msg+0x41");
 	line_is(&w, HEAD + 2,
-		" !4.0 KiB  -2.0 KiB/s   11    33/s       -         -     - mas_alloc+0x30");
+		" !4.0 KiB  -2.0 KiB/s   11    33/s  12.5  100.0       -     - mas_alloc+0x30");
 	/* what drives terminals does not come through */
 	has(&w, "evil\\x1b[2J");
 	assert_true(w.f.shown_attr[HEAD + 2][1] & KMT_ATTR_REVERSE);
@@ -103,7 +103,14 @@ static void test_filter(void **state)
 	press_key(&w, KMT_KEY_ENTER);	/* "live<1M(" is no size */
 	has(&w, "'1M('");
 	has(&w, "load_msg");
-	press(&w, "/nothing");
+	press(&w, "/waste%>=50");	/* what is unknown is not more than anything */
+	press_key(&w, KMT_KEY_ENTER);
+	line_is(&w, 23, "? help  1 row  filter: waste%>=50");
+	has(&w, "mas_alloc");
+	press(&w, "/");
+	for (int i = 0; i < 10; i++)
+		press_key(&w, KMT_KEY_BACKSPACE);
+	press(&w, "nothing");
 	press_key(&w, KMT_KEY_ENTER);
 	has(&w, "no row passes the filter");
 	press(&w, "/x");

@@ -136,6 +136,47 @@ static void test_temporary(void **state)
 	close_world(&w);
 }
 
+/* The same number wherever a row has it, and a share is never more than all. */
+static void test_temporary_everywhere(void **state)
+{
+	struct world w;
+	size_t i;
+
+	open_world(&w, (struct kmt_session_opts){ 0 });
+	for (uint64_t n = 0; n < 3; n++)
+		brief(&w, LOAD_MSG, "kmalloc-64", 64, (1 + n) * 10 * MS, 3000);
+	brief(&w, LOAD_MSG, "kmalloc-cg-2k", 2048, 50 * MS, 2 * MS);
+	alloc(&w, IN_MODULE, "kmalloc-64", 0x10000, 50, 64, 60 * MS);
+	run(&w, "site");
+	is_percent(&w, row_of(&w, "site", "load_msg+0x10"), "temporary_percent", 75);
+	is_percent(&w, row_of(&w, "site", "mod_get+0x20 [mymod]"), "temporary_percent", 0);
+	run(&w, "cache");
+	is_percent(&w, row_of(&w, "cache", "kmalloc-64"), "temporary_percent", 75);
+	is_percent(&w, row_of(&w, "cache", "kmalloc-cg-2k"), "temporary_percent", 0);
+	run(&w, "module");
+	is_percent(&w, row_of(&w, "module", "vmlinux"), "temporary_percent", 75);
+	assert_int_equal(kmt_report_filter(w.r, "temporary_percent>=50"), 0);
+	assert_int_equal(w.r->n_rows, 1);
+
+	/* two are taken before the mark and one after it; all three are freed after it */
+	alloc(&w, MAS_ALLOC, "maple_node", 0x20000, 256, 256, 100 * MS);
+	alloc(&w, MAS_ALLOC, "maple_node", 0x20100, 256, 256, 100 * MS);
+	kmt_session_mark(w.session);
+	w.in.interval_ns = 100 * MS;
+	alloc(&w, MAS_ALLOC, "maple_node", 0x20200, 256, 256, 100 * MS);
+	for (uint64_t n = 0; n < 3; n++)
+		release(&w, 0x20000 + n * 0x100, 0, 100 * MS + 5000);
+	run(&w, "site");
+	i = row_of(&w, "site", "mas_alloc+0x30");
+	is_int(&w, i, "temporary", 3);
+	is_int(&w, i, "allocs", 1);
+	is_percent(&w, i, "temporary_percent", 100);
+	i = row_of(&w, "site", "load_msg+0x10");
+	is_null(&w, i, "temporary_percent");	/* took nothing in this time */
+	is_null(&w, i, "waste_percent");
+	close_world(&w);
+}
+
 /* ---- lifetimes ---------------------------------------------------------------------------- */
 
 /*
@@ -552,6 +593,17 @@ static void test_waste(void **state)
 	is_null(&w, i, "saved_live_bytes");
 	is_int(&w, i, "over_bytes", 28);
 
+	/* the same elsewhere: 116 of 2 x 128 bytes (kmalloc has another row), 18 of 128 */
+	run(&w, "site");
+	is_percent(&w, row_of(&w, "site", "load_msg+0x10"), "waste_percent", 48.828);
+	is_percent(&w, row_of(&w, "site", "mas_alloc+0x30"), "waste_percent", 45.3125);
+	is_percent(&w, row_of(&w, "site", "mod_get+0x20 [mymod]"), "waste_percent", 14.0625);
+	run(&w, "cache");
+	is_percent(&w, row_of(&w, "cache", "kmalloc-64"), "waste_percent", 5.625);	/* 5 x 64 */
+	assert_int_equal(kmt_report_sort(w.r, "waste_percent"), 0);
+	is_text(&w, 0, "cache", "kmalloc-cg-2k");	/* 48.8, padded 45.3, 5.6 */
+	is_text(&w, 2, "cache", "kmalloc-64");
+
 	/* a kernel without kmalloc-96 */
 	set_slabs(&w, HEAD LINE("kmalloc-64", "1", "64", "1") LINE("kmalloc-128", "1", "128", "1")
 		  LINE("kmalloc-2k", "1", "2048", "1"), HEAD LINE("kmalloc-64", "1", "64", "1")
@@ -708,6 +760,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hist),
 		cmocka_unit_test(test_temporary),
+		cmocka_unit_test(test_temporary_everywhere),
 		cmocka_unit_test(test_lifetimes),
 		cmocka_unit_test(test_lifetime_layers),
 		cmocka_unit_test(test_classes),

@@ -31,8 +31,9 @@ static const struct kmt_column columns[] = {
 	{ "net_bytes_per_s", "NET/S", KMT_UNIT_BYTES_PER_S, true, false },
 	{ "live_objects", "OBJS", KMT_UNIT_COUNT, false, false },
 	{ "allocs_per_s", "ALLOC/S", KMT_UNIT_COUNT_PER_S, true, false },
+	{ "temporary_percent", "TEMP%", KMT_UNIT_PERCENT, true, false },
+	{ "waste_percent", "WASTE%", KMT_UNIT_PERCENT, true, false },
 	{ "age_p50_ns", "AGE P50", KMT_UNIT_NS, false, false },
-	{ "temporary", "TEMPORARY", KMT_UNIT_COUNT, true, false },
 	{ "waste_bytes", "WASTE", KMT_UNIT_BYTES, false, false },
 	{ "untraced_frees", "UNTRACED", KMT_UNIT_COUNT, true, false },
 	{ "module", "MODULE", KMT_UNIT_TEXT, true, false },
@@ -41,7 +42,7 @@ static const struct kmt_column columns[] = {
 	{ "lifetimes_log2", "LIFETIMES", KMT_UNIT_LIST, true, false },
 	{ "sizes", "SIZES", KMT_UNIT_LIST, true, false },
 };
-enum { LIVE, NET, OBJS, RATE, AGE, TEMPORARY, WASTE, UNTRACED, MODULE, SITE, GFP, LIFETIMES, SIZES,
+enum { LIVE, NET, OBJS, RATE, TEMPORARY_PC, WASTE_PC, AGE, WASTE, UNTRACED, MODULE, SITE, GFP, LIFETIMES, SIZES,
        N_COLUMNS };
 
 struct world {
@@ -94,6 +95,9 @@ static void add_row(struct kmt_report *r, const char *site, int64_t live, int64_
 	kmt_cell_int(&row->cells[NET], -live / 2);
 	kmt_cell_int(&row->cells[OBJS], objects);
 	kmt_cell_int(&row->cells[RATE], objects * 3);
+	kmt_cell_percent(&row->cells[TEMPORARY_PC], 12.5);
+	if (untraced)	/* else unknown */
+		kmt_cell_percent(&row->cells[WASTE_PC], 100);
 	kmt_cell_int(&row->cells[UNTRACED], untraced);
 	kmt_cell_text(&row->cells[MODULE], "vmlinux");
 	kmt_cell_text(&row->cells[SITE], site);
