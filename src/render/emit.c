@@ -28,6 +28,9 @@ int kmt_emit(struct kmt_buf *b, FILE *out)
 	errno = 0;
 	if (fwrite(kmt_buf_str(b), 1, b->len, out) != b->len || fflush(out))
 		err = errno ? -errno : -EIO;
+	/* a reader that went away is no error that stays */
+	if (err == -EPIPE)
+		clearerr(out);
 	kmt_buf_clear(b);
 	return err ? kmt_err_errno(err, "cannot write the report") : 0;
 }

@@ -171,7 +171,8 @@ commands() {
 
 @test "a closed pipe ends quietly, a full disk does not" {
 	for args in list help "stat --from $SAMPLE" "stat --from $SAMPLE --format json" \
-			"trace --from $SAMPLE" doctor; do
+			"trace --from $SAMPLE" status "status --format json" "report $SAMPLE" \
+			"diff $SAMPLE $SAMPLE" doctor; do
 		# the reader is gone before anything is written
 		exec 7> >(exec true)
 		wait $!
