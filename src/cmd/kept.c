@@ -36,6 +36,10 @@ int kmt_kept_find(bool make, struct kmt_kept *ret)
 	if (err)
 		return kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "%s%s", kmt_err_text(),
 				    err == -EPERM || err == -EACCES ? ": sessions need root" : "");
+	if (kmt_kept_check_place(ret)) {
+		kmt_kept_done(ret);
+		return kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "%s", kmt_err_text());
+	}
 	if (ret->mounted)
 		kmt_cmd_warn("the BPF file system was not mounted: it is now, at %s",
 			     bpffs && *bpffs ? bpffs : KMT_KEPT_BPFFS);

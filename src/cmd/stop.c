@@ -19,20 +19,32 @@ static const struct kmt_option *const stop_tables[] = { stop_options, NULL };
 
 extern const struct kmt_command kmt_command_stop;
 
+/* One that cannot be ended is told of, and the others end all the same. */
+static int stop_each(struct kmt_kept *k, const char *const *names, size_t n)
+{
+	int status = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		int err = kmt_kept_remove(k, names[i]);
+
+		if (err)
+			status = kmt_kept_fail(err);
+	}
+	return status;
+}
+
 static int stop_all(struct kmt_kept *k)
 {
 	_cleanup_(kmt_kept_names_done) struct kmt_strlist names = { 0 };
 	int err = kmt_kept_names(k, &names);
 
-	for (size_t i = 0; !err && i < names.n; i++)
-		err = kmt_kept_remove(k, names.v[i]);
-	return err;
+	return err ? kmt_kept_fail(err) : stop_each(k, names.v, names.n);
 }
 
 static int stop(const struct stop_opts *o, const char *const *names, size_t n)
 {
 	struct kmt_kept k = KMT_KEPT_NONE;
-	int status, err = 0;
+	int status, err;
 
 	if (o->all != !n)
 		return kmt_cmd_fail(KMT_EXIT_USAGE, "stop needs the NAME of a session, or --all");
@@ -43,12 +55,10 @@ static int stop(const struct stop_opts *o, const char *const *names, size_t n)
 	if (status)
 		return status;
 	err = kmt_kept_lock(&k);
-	if (!err && o->all)
-		err = stop_all(&k);
-	for (size_t i = 0; !err && i < n; i++)
-		err = kmt_kept_remove(&k, names[i]);
 	if (err)
 		status = kmt_kept_fail(err);
+	else
+		status = o->all ? stop_all(&k) : stop_each(&k, names, n);
 	kmt_kept_unlock(&k);
 	kmt_kept_done(&k);
 	return status;

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@
 
 #define OLD	"~old"
 #define SWAP	"~swap="
-#define DEPTH	4		/* of folders that somebody made in a session's */
+#define DEPTH	4		/* folders that are open at once while they are removed */
 
 int kmt_kept_check_name(const char *name)
 {
@@ -73,10 +74,30 @@ int kmt_kept_open(const char *bpffs, bool make, struct kmt_kept *ret)
 		if (mkdir(k.path, 0700) && errno != EEXIST)
 			return kmt_err_errno(-errno, "cannot make '%s'", k.path);
 	}
-	k.fd = open(k.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* a link could lead anywhere, and what lies there would be taken for sessions */
+	k.fd = open(k.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (k.fd < 0 && (make || errno != ENOENT))
 		return kmt_err_errno(-errno, "cannot open '%s'", k.path);
 	*ret = k;
+	return 0;
+}
+
+int kmt_kept_check_place(const struct kmt_kept *k)
+{
+	struct statfs fs;
+	struct stat st;
+
+	if (k->fd < 0)
+		return 0;
+	if (fstatfs(k->fd, &fs) || fstat(k->fd, &st))
+		return kmt_err_errno(-errno, "cannot look at '%s'", k->path);
+	if ((unsigned long)fs.f_type != BPF_FS_MAGIC)
+		return kmt_err(-ENOTDIR, "'%s' is not in a BPF file system: nothing in it is a session",
+			       k->path);
+	/* where all users may write, somebody else could have made it first */
+	if (st.st_uid && st.st_uid != geteuid())
+		return kmt_err(-EPERM, "'%s' belongs to another user (%u): remove it first", k->path,
+			       st.st_uid);
 	return 0;
 }
 
@@ -210,19 +231,42 @@ int kmt_kept_missing(const struct kmt_kept *k, const char *name)
 
 /* ---- coming and going ---- */
 
-static int remove_folder(int at, const char *name, int depth);
+static int remove_folder(const struct kmt_kept *k, int at, const char *name, int depth);
 
-static int remove_entry(int at, const char *name, int depth)
+/* What lies deeper becomes a folder of the place, left over like the others there. */
+static int lift(const struct kmt_kept *k, int at, const char *name)
+{
+	for (unsigned i = 0; i < UINT_MAX; i++) {
+		char up[32];
+
+		snprintf(up, sizeof(up), "~deep%u", i);
+		if (!renameat2(at, name, k->fd, up, RENAME_NOREPLACE))
+			return 0;
+		if (errno != EEXIST)
+			return -errno;
+	}
+	return -EMFILE;
+}
+
+static int remove_entry(const struct kmt_kept *k, int at, const char *name, int depth)
 {
 	if (!unlinkat(at, name, 0))
 		return 0;
 	if (errno != EISDIR && errno != EPERM)
 		return -errno;
-	return depth ? remove_folder(at, name, depth - 1) : -ELOOP;
+	return depth ? remove_folder(k, at, name, depth - 1) : lift(k, at, name);
+}
+
+/* What is mounted on a folder is nobody's session. */
+static bool is_mounted_on(const struct kmt_kept *k, int fd)
+{
+	struct stat place, st;
+
+	return fstat(k->fd, &place) || fstat(fd, &st) || place.st_dev != st.st_dev;
 }
 
 /* A folder with all that is in it. */
-static int remove_folder(int at, const char *name, int depth)
+static int remove_folder(const struct kmt_kept *k, int at, const char *name, int depth)
 {
 	for (;;) {
 		_cleanup_(cleanup_dir) DIR *d = open_dir(at, name);
@@ -231,8 +275,10 @@ static int remove_folder(int at, const char *name, int depth)
 
 		if (!d)
 			return -errno;
+		if (is_mounted_on(k, dirfd(d)))
+			return -EBUSY;
 		for (; (entry = next_name(d)); n++) {
-			int err = remove_entry(dirfd(d), entry, depth);
+			int err = remove_entry(k, dirfd(d), entry, depth);
 
 			if (err)
 				return err;
@@ -243,9 +289,10 @@ static int remove_folder(int at, const char *name, int depth)
 	}
 }
 
+/* Also a pin or a link, which somebody else has put there. */
 static int take_down(struct kmt_kept *k, const char *name)
 {
-	int err = remove_folder(k->fd, name, DEPTH);
+	int err = remove_entry(k, k->fd, name, DEPTH);
 
 	return err && err != -ENOENT ?
 	       kmt_err_errno(err, "cannot remove '%s/%s'", k->path, name) : 0;
@@ -265,7 +312,7 @@ int kmt_kept_remove(struct kmt_kept *k, const char *name)
 	err = move(k, name, OLD, 0);
 	if (err)
 		return kmt_err_errno(err, "cannot remove '%s/%s'", k->path, name);
-	return take_down(k, OLD);
+	return kmt_kept_sweep(k);
 }
 
 /* Before Linux commit 6429e46304ac "libfs: support RENAME_EXCHANGE in simple_rename()" (in v5.16). */

@@ -48,6 +48,8 @@ struct kmt_kept {
  * is not there is made; without it fd stays -1, and there are no sessions.
  */
 int kmt_kept_open(const char *bpffs, bool make, struct kmt_kept *ret);
+/* What was opened is in a BPF file system, and root's or ours; else nothing is to be changed there. */
+int kmt_kept_check_place(const struct kmt_kept *k);
 void kmt_kept_done(struct kmt_kept *k);
 /*
  * Alone from here on (or with other readers), and what killed commands left is

@@ -527,6 +527,30 @@ kill_at() {
 	session_json default
 }
 
+@test "stop ends all that it can, and nothing but sessions" {
+	mkdir -p "$D/usual/kmemtrace/src" "$D/usual/link"
+	KMEMTRACE_BPFFS=$D/usual refused 3 "not in a BPF file system" stop --all
+	KMEMTRACE_BPFFS=$D/usual refused 3 "not in a BPF file system" status
+	expect "left in a usual file system" "$(ls "$D/usual/kmemtrace")" = src
+	ln -s "$D/usual" "$PLACE"
+	refused 3 "Not a directory" stop --all
+	refused 3 "Not a directory" start one
+	expect "left behind a link" "$(ls "$D/usual")" = $'kmemtrace\nlink'
+	rm "$PLACE"
+	mkdir -p "$PLACE"
+	chown nobody "$PLACE"
+	refused 3 "belongs to another user" start one
+	chown root "$PLACE"
+
+	bpftool map create "$PLACE/pin" type array key 4 value 8 entries 1 name pin
+	mkdir -p "$PLACE/deep/1/2/3/4/5/6" "$PLACE/two"
+	refused 4 "no session 'nope', but: deep, pin, two" stop nope two pin
+	expect left "$(ls "$PLACE")" = deep
+	start one
+	"$KMT" stop --all
+	expect left "$(ls "$PLACE")" = ""
+}
+
 @test "what another version left: told in one line, and stopped" {
 	start good
 	mkdir "$PLACE/bad" "$PLACE/empty"

@@ -368,6 +368,51 @@ static void test_sweep(void **state)
 	}
 }
 
+/* What others put there can be ended like a session, and stands in nobody's way. */
+static void test_foreign(void **state)
+{
+	struct place *p = *state;
+	char path[128] = "deep";
+
+	close(openat(p->k.fd, "pin", O_WRONLY | O_CREAT, 0600));
+	close(openat(p->k.fd, "~pin", O_WRONLY | O_CREAT, 0600));
+	assert_int_equal(symlinkat("..", p->k.fd, "link"), 0);
+	assert_int_equal(symlinkat("..", p->k.fd, "~link"), 0);
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(mkdirat(p->k.fd, path, 0700), 0);
+		snprintf(path + strlen(path), sizeof(path) - strlen(path), "/%d", i);
+	}
+	make(p, "a", "a");
+	expect_names(p, "a deep link pin");
+	assert_int_equal(kmt_kept_remove(&p->k, "pin"), 0);
+	assert_int_equal(kmt_kept_remove(&p->k, "link"), 0);
+	assert_int_equal(kmt_kept_remove(&p->k, "deep"), 0);
+	expect_names(p, "a");
+	assert_true(has(p, "a", "a"));
+	assert_false(kmt_kept_exists(&p->k, "~pin") || kmt_kept_exists(&p->k, "~link") ||
+		     kmt_kept_exists(&p->k, "~old") || kmt_kept_exists(&p->k, "~deep0"));
+}
+
+/* In a usual file system, or behind a link, other things than sessions lie. */
+static void test_wrong_place(void **state)
+{
+	struct place *p = *state;
+	char path[128], to[128];
+	struct kmt_kept k = KMT_KEPT_NONE;
+
+	assert_int_equal(kmt_kept_check_place(&k), 0);
+	assert_int_equal(kmt_kept_check_place(&p->k), -ENOTDIR);
+	assert_non_null(strstr(kmt_err_text(), "not in a BPF file system"));
+	snprintf(path, sizeof(path), "%s/kmemtrace", p->root);
+	snprintf(to, sizeof(to), "%s/other", p->root);
+	assert_int_equal(rename(path, to), 0);
+	assert_int_equal(symlink("other", path), 0);
+	assert_int_equal(kmt_kept_open(p->root, false, &k), -ENOTDIR);
+	assert_int_equal(k.fd, -1);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rename(to, path), 0);
+}
+
 static void test_lock(void **state)
 {
 	struct place *p = *state;
@@ -396,6 +441,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_commit_and_remove, place_setup, place_teardown),
 		cmocka_unit_test_setup_teardown(test_replace, place_setup, place_teardown),
 		cmocka_unit_test_setup_teardown(test_sweep, place_setup, place_teardown),
+		cmocka_unit_test_setup_teardown(test_foreign, place_setup, place_teardown),
+		cmocka_unit_test_setup_teardown(test_wrong_place, place_setup, place_teardown),
 		cmocka_unit_test_setup_teardown(test_lock, place_setup, place_teardown),
 	};
 
