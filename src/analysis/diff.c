@@ -400,11 +400,10 @@ static const struct both quality_fields[] = {
 	BOTH(lost_caches, "lost, cache table full"), BOTH(lost_input, "gaps in the input"),
 	BOTH(lost_beginning, "beginning, written over"),
 	BOTH(lost_unknown, "losses of unknown size"),
-	BOTH(recursion_misses, "skipped by the kernel"),
-	BOTH(frees_before_start, "frees of older objects"),
-	BOTH(given_up_before_start, "older objects given up to RCU"),
-	BOTH(untraced_frees, "untraced frees"), BOTH(failed_allocations, "failed allocations"),
-	BOTH(filtered, "filtered out"), BOTH(sample_bytes, "bytes between samples"),
+#define QUALITY_COUNT(field, title, text, how) BOTH(field, text),
+#include "core/quality.def"
+#undef QUALITY_COUNT
+	BOTH(sample_bytes, "bytes between samples"),
 };
 
 static int copy_both(struct kmt_fields *to, const struct both *list, size_t n,

@@ -165,9 +165,24 @@ static int fill_losses(const struct kmt_quality *q, struct kmt_fields *f)
 	for (int i = 0; i < KMT_LOSS_MAX; i++)
 		if (add_alarm(f, kmt_loss_key(i), kmt_loss_text(i), q->lost[i]))
 			return -ENOMEM;
-	if (add_alarm(f, "lost_unknown", "losses of unknown size", q->lost_unknown))
-		return -ENOMEM;
-	return add_alarm(f, "recursion_misses", "skipped by the kernel", q->recursion_misses);
+	return add_alarm(f, "lost_unknown", "losses of unknown size", q->lost_unknown);
+}
+
+static int fill_counts(const struct kmt_quality *q, struct kmt_fields *f)
+{
+	int err = 0;
+
+	for (int i = 0; !err && i < KMT_COUNT_MAX; i++) {
+		const enum kmt_quality_how how = kmt_quality_how(i);
+		uint64_t n = kmt_quality_get(q, i);
+
+		err = add(f, kmt_quality_key(i), kmt_quality_text(i), COUNT, true, n);
+		if (!err) {
+			f->v[f->n - 1].quiet = how == KMT_COUNT_QUIET;
+			f->v[f->n - 1].alarm = how == KMT_COUNT_ALARM && n;
+		}
+	}
+	return err;
 }
 
 static int fill_quality(const struct kmt_quality *q, struct kmt_fields *f)
@@ -178,19 +193,7 @@ static int fill_quality(const struct kmt_quality *q, struct kmt_fields *f)
 	    (*q->functions && kmt_fields_text(f, "functions", "functions", q->functions)) ||
 	    add(f, "window_ns", "window", KMT_UNIT_NS, q->window_ns != 0, q->window_ns) ||
 	    add(f, "events", "events", COUNT, true, q->events) ||
-	    fill_losses(q, f) ||
-	    add_quiet(f, "misses_untold", "kprobes whose misses this kernel does not count",
-		      COUNT, true, q->misses_untold) ||
-	    add(f, "frees_before_start", "frees of older objects", COUNT, true,
-		q->frees_before_start) ||
-	    add_quiet(f, "given_up_before_start", "older objects given up to RCU", COUNT, true,
-		      q->given_up_before_start) ||
-	    add(f, "untraced_frees", "untraced frees", COUNT, true, q->untraced_frees) ||
-	    add(f, "failed_allocations", "failed allocations", COUNT, true,
-		q->failed_allocations) ||
-	    add(f, "null_frees", "frees of nothing", COUNT, true, q->null_frees) ||
-	    add(f, "filtered", "filtered out", COUNT, true, q->filtered) ||
-	    add(f, "own", "own events, left out", COUNT, true, q->own) ||
+	    fill_losses(q, f) || fill_counts(q, f) ||
 	    add(f, "sample_bytes", "bytes between samples", BYTES, true, q->sample_bytes) ||
 	    add(f, "table_bytes", "tables and rings", BYTES, true, q->table_bytes) ||
 	    add(f, "objects_capacity", "object table rows", COUNT, true, q->objects_capacity))

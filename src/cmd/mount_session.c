@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "cmd/cmd.h"
 #include "cmd/kept.h"
+#include "cmd/overruns.h"
 #include "cmd/tracer.h"
 #include "cmd/view.h"
 #include "cmd/watch.h"

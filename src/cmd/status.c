@@ -45,9 +45,9 @@ enum {
 	NAME, SINCE, RUNNING, KEY, TRACERS, EVENTS, LOST, SITES, SITES_SIZE, OBJECTS, OBJECTS_SIZE,
 	CACHES, CACHES_SIZE, STACKS, STACKS_SIZE, SITES_PERCENT, OBJECTS_PERCENT, MEMORY, FILTERS,
 	LOST_RING, LOST_SITES, LOST_OBJECTS, LOST_STACKS, LOST_CACHES, LOST_INPUT,
-	LOST_BEGINNING, MISSES, FUNCTIONS, COMMAND, FAULT, COLUMNS
+	LOST_BEGINNING, COUNTS, FUNCTIONS = COUNTS + KMT_COUNT_MAX, COMMAND, FAULT, COLUMNS
 };
-_Static_assert(MISSES - LOST_RING == KMT_LOSS_MAX, "a column for each reason");
+_Static_assert(COUNTS - LOST_RING == KMT_LOSS_MAX, "a column for each reason");
 
 static const struct kmt_column columns[COLUMNS] = {
 	[NAME] = { .key = "session", .title = "SESSION" },
@@ -92,8 +92,11 @@ static const struct kmt_column columns[COLUMNS] = {
 			 .show = KMT_HIDDEN },
 	[LOST_BEGINNING] = { .key = "lost_beginning", .title = "LOST BEGINNING",
 			     .unit = KMT_UNIT_COUNT, .show = KMT_HIDDEN },
-	[MISSES] = { .key = "recursion_misses", .title = "MISSES", .unit = KMT_UNIT_COUNT,
-		     .show = KMT_HIDDEN },
+#define QUALITY_COUNT(field, name, text, how) \
+	[COUNTS + KMT_COUNT_##field] = { .key = #field, .title = name, .unit = KMT_UNIT_COUNT, \
+					 .show = KMT_HIDDEN },
+#include "core/quality.def"
+#undef QUALITY_COUNT
 	[FUNCTIONS] = { .key = "functions", .title = "FUNCTIONS", .show = KMT_HIDDEN },
 	[COMMAND] = { .key = "command_line", .title = "COMMAND", .show = KMT_HIDDEN },
 	[FAULT] = { .key = "fault", .title = "FAULT", .show = KMT_HIDDEN },
@@ -149,7 +152,8 @@ static int set_numbers(struct kmt_cell *c, const struct state *s)
 	kmt_cell_int(&c[MEMORY], (int64_t)s->q.table_bytes);
 	for (int i = 0; i < KMT_LOSS_MAX; i++)
 		kmt_cell_int(&c[LOST_RING + i], (int64_t)s->q.lost[i]);
-	kmt_cell_int(&c[MISSES], (int64_t)s->q.recursion_misses);
+	for (int i = 0; i < KMT_COUNT_MAX; i++)
+		kmt_cell_int(&c[COUNTS + i], (int64_t)kmt_quality_get(&s->q, i));
 	set_fill(c, SITES, &s->sites, SITES_PERCENT);
 	set_fill(c, OBJECTS, &s->objects, OBJECTS_PERCENT);
 	set_fill(c, CACHES, &s->caches, 0);
@@ -203,6 +207,22 @@ static int add_fill(struct kmt_report *r, const char *key, const char *title,
 	return kmt_fields_text(&r->summary, key, title, text);
 }
 
+static int add_quality(struct kmt_fields *f, const struct kmt_quality *q)
+{
+	int err = 0;
+
+	for (int i = 0; !err && i < KMT_LOSS_MAX; i++)
+		err = kmt_fields_int(f, kmt_loss_key(i), kmt_loss_text(i), KMT_UNIT_COUNT,
+				     (int64_t)q->lost[i]);
+	for (int i = 0; !err && i < KMT_COUNT_MAX; i++) {
+		err = kmt_fields_int(f, kmt_quality_key(i), kmt_quality_text(i), KMT_UNIT_COUNT,
+				     (int64_t)kmt_quality_get(q, i));
+		if (!err)
+			f->v[f->n - 1].quiet = kmt_quality_how(i) == KMT_COUNT_QUIET;
+	}
+	return err;
+}
+
 static int add_summary(struct kmt_report *r, const struct state *s)
 {
 	struct kmt_fields *f = &r->summary;
@@ -214,12 +234,7 @@ static int add_summary(struct kmt_report *r, const struct state *s)
 	err = err ? err : add_fill(r, "objects", "live objects", &s->objects);
 	err = err ? err : add_fill(r, "caches", "caches", &s->caches);
 	err = err ? err : add_fill(r, "stacks", "stacks", &s->stacks);
-	for (int i = 0; !err && i < KMT_LOSS_MAX; i++)
-		err = kmt_fields_int(&r->quality, kmt_loss_key(i), kmt_loss_text(i),
-				     KMT_UNIT_COUNT, (int64_t)s->q.lost[i]);
-	if (!err)
-		err = kmt_fields_int(&r->quality, "recursion_misses", "recursion misses",
-				     KMT_UNIT_COUNT, (int64_t)s->q.recursion_misses);
+	err = err ? err : add_quality(&r->quality, &s->q);
 	if (!err && *s->q.functions)
 		err = kmt_fields_text(&r->quality, "functions", "functions", s->q.functions);
 	r->window_ns = s->q.window_ns;

@@ -76,8 +76,7 @@ void kmt_count_end(struct kmt_count *c);
 void kmt_count_tick(struct kmt_count *c, struct kmt_recent *kept, bool must);
 int kmt_count_report(struct kmt_count *c, const char *analysis, struct kmt_report **ret_report);
 int kmt_count_reset(struct kmt_count *c);
-/* "reason: N" lines, all reasons. */
-void kmt_overruns_print(const struct kmt_quality *q, struct kmt_buf *out);
+/* What kmt_overruns_print() says, and what was not kept. */
 void kmt_count_overruns(struct kmt_count *c, struct kmt_buf *out);
 
 /* ---- the polling thread: cmd/tracer_run.c ---- */

@@ -13,6 +13,7 @@
 #include "cmd/key.h"
 #include "cmd/live.h"
 #include "cmd/names.h"
+#include "cmd/overruns.h"
 #include "core/sat.h"
 #include "core/session.h"
 #include "report/report.h"
@@ -387,17 +388,6 @@ int kmt_count_reset(struct kmt_count *c)
 	pthread_mutex_unlock(&c->lock);
 	kmt_slabs_free(slabs);
 	return err;
-}
-
-void kmt_overruns_print(const struct kmt_quality *q, struct kmt_buf *out)
-{
-	for (int i = 0; i < KMT_LOSS_MAX; i++)
-		kmt_buf_printf(out, "%s: %" PRIu64 "\n", kmt_loss_key(i), q->lost[i]);
-	kmt_buf_printf(out, "recursion_misses: %" PRIu64 "\n", q->recursion_misses);
-	kmt_buf_printf(out, "frees_before_start: %" PRIu64 "\n", q->frees_before_start);
-	kmt_buf_printf(out, "untraced_frees: %" PRIu64 "\n", q->untraced_frees);
-	kmt_buf_printf(out, "filtered: %" PRIu64 "\n", q->filtered);
-	kmt_buf_printf(out, "own: %" PRIu64 "\n", q->own);
 }
 
 void kmt_count_overruns(struct kmt_count *c, struct kmt_buf *out)

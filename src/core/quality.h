@@ -20,15 +20,16 @@ struct kmt_quality {
 	uint64_t events;		/* allocations, frees and failures seen */
 	uint64_t lost[KMT_LOSS_MAX];	/* by reason */
 	bool	 lost_unknown;		/* a loss of unknown size is in there, counted as 1 */
-	uint64_t recursion_misses;	/* program runs the kernel skipped */
-	uint64_t misses_untold;		/* programs whose skipped runs this kernel does not count */
-	uint64_t frees_before_start;	/* frees of objects that were not tracked */
-	uint64_t given_up_before_start;	/* given up to RCU, and not tracked or given up before */
-	uint64_t untraced_frees;	/* allocations at a live address */
-	uint64_t failed_allocations;
-	uint64_t null_frees;		/* kfree(NULL), kfree(ZERO_SIZE_PTR) */
-	uint64_t filtered;		/* events a filter rejected */
-	uint64_t own;			/* kmemtrace's own events, left out */
+	/*
+	 * recursion_misses: program runs the kernel skipped; misses_untold: programs whose
+	 * skipped runs it does not count; frees_before_start: of objects that were not
+	 * tracked; given_up_before_start: to RCU, and not tracked or given up before;
+	 * untraced_frees: allocations at a live address; null_frees: kfree(NULL),
+	 * kfree(ZERO_SIZE_PTR); filtered: events that a filter rejected; own: ours, left out
+	 */
+#define QUALITY_COUNT(field, title, text, how) uint64_t field;
+#include "core/quality.def"
+#undef QUALITY_COUNT
 	uint64_t sample_bytes;		/* mean bytes between samples, 0 = every event */
 	uint64_t table_bytes;		/* memory of the in-kernel tables and rings */
 	uint64_t objects_capacity;	/* rows of the live-object table, 0 = none */
@@ -44,5 +45,23 @@ struct kmt_quality {
  * would have counted, and they have a number and a limit of their own.
  */
 uint64_t kmt_quality_lost(const struct kmt_quality *q);
+
+/* The rows of quality.def, in their order. */
+enum kmt_quality_count {
+#define QUALITY_COUNT(field, title, text, how) KMT_COUNT_##field,
+#include "core/quality.def"
+#undef QUALITY_COUNT
+	KMT_COUNT_MAX
+};
+
+/* How people see it. */
+enum kmt_quality_how { KMT_COUNT_PLAIN, KMT_COUNT_QUIET, KMT_COUNT_ALARM };
+
+/* "recursion_misses": the field's name, and that in every output. */
+const char *kmt_quality_key(enum kmt_quality_count i);
+const char *kmt_quality_text(enum kmt_quality_count i);
+enum kmt_quality_how kmt_quality_how(enum kmt_quality_count i);
+uint64_t kmt_quality_get(const struct kmt_quality *q, enum kmt_quality_count i);
+void kmt_quality_set(struct kmt_quality *q, enum kmt_quality_count i, uint64_t n);
 
 #endif

@@ -64,9 +64,10 @@ static const struct {
 	size_t at;
 } numbers[] = {
 #define ROW(field) { #field, offsetof(struct kmt_quality, field) }
-	ROW(window_ns), ROW(events), ROW(recursion_misses), ROW(misses_untold),
-	ROW(frees_before_start), ROW(given_up_before_start),
-	ROW(untraced_frees), ROW(failed_allocations), ROW(null_frees), ROW(filtered), ROW(own),
+	ROW(window_ns), ROW(events),
+#define QUALITY_COUNT(field, title, text, how) ROW(field),
+#include "core/quality.def"
+#undef QUALITY_COUNT
 	ROW(sample_bytes), ROW(table_bytes), ROW(objects_capacity), ROW(clock_resolution_ns),
 #undef ROW
 };

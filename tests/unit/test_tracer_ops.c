@@ -23,6 +23,7 @@
 #define kmt_source_find fake_find
 #include "cmd/key.c"
 #include "cmd/names.c"
+#include "cmd/overruns.c"
 #include "cmd/text.c"
 #include "cmd/tracer_count.c"
 #undef NSEC
