@@ -63,13 +63,17 @@ static int begin(struct kmt_source *src, struct kmt_facts *facts, struct kmt_sla
 	return err;
 }
 
-static void tell_functions(struct kmt_source *src)
+/*
+ * Who asked for tracer 'bulk' learns what is not seen of it, and of caches that are
+ * destroyed. For all others it stands under 'functions' of each report.
+ */
+static void tell_functions(const struct kmt_select *s)
 {
 	struct kmt_quality q = { 0 };
 
-	src->ops->quality(src, &q);
-	if (strstr(q.functions, "not seen"))
-		kmt_cmd_warn("bulk calls and kfree_rcu: %s", q.functions);
+	s->source->ops->quality(s->source, &q);
+	if (s->tracer && (s->tracers & KMT_TRACER_BIT(bulk)) && strstr(q.functions, "not seen"))
+		kmt_cmd_warn("not every function is seen: %s", q.functions);
 }
 
 int kmt_kept_start(struct kmt_select *s, const struct kmt_kept_ask *ask, struct kmt_kept *k,
@@ -99,7 +103,7 @@ int kmt_kept_start(struct kmt_select *s, const struct kmt_kept_ask *ask, struct 
 	if (err)
 		status = kmt_kept_fail(err);
 	else
-		tell_functions(s->source);
+		tell_functions(s);
 	kmt_machine_done(&machine);
 	kmt_slabs_free(slabs);
 	return status;

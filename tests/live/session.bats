@@ -248,6 +248,29 @@ expect_gone() {
 	let_go a
 }
 
+@test "what is not seen of bulk calls is said to who asked for them, and stands in status" {
+	start
+	expect "said, not asked for" "$(cat "$ERR")" = ""
+	"$KMT" status default --format json >"$OUT"
+	[[ $(value 'rows[0].functions') == *cache_destroy* ]] || fail "$(cat "$OUT")"
+	"$KMT" stop default
+	start --tracer slab
+	expect "said, left out" "$(cat "$ERR")" = ""
+	"$KMT" stop default
+	# asked for, it is there, or the refusal is one line
+	if "$KMT" start --tracer slab,bulk >"$D/said" 2>"$ERR"; then
+		"$KMT" status default --format json >"$OUT"
+		if [[ $(value 'rows[0].functions') == *"not seen"* ]]; then
+			grep -q "not every function is seen: .*not seen: " "$ERR" || fail "$(cat "$ERR")"
+		else
+			expect "said, all seen" "$(cat "$ERR")" = ""
+		fi
+	else
+		grep -q "tracer 'bulk' needs" "$ERR" || fail "$(cat "$ERR")"
+		expect "lines" "$(wc -l <"$ERR")" = 1
+	fi
+}
+
 @test "kprobes of which the kernel does not tell what they missed are told of" {
 	"$KMT" start --tracer slab,bulk:kprobe >"$D/said" 2>"$ERR" || skip "no kprobes here"
 	session_json default
