@@ -369,9 +369,29 @@ static const struct cell_key *cell_key(const char *key)
 	return NULL;
 }
 
+static bool is_of_slabs(const char *key)
+{
+	return !strcmp(key, "slab_bytes") || !strcmp(key, "utilisation_percent");
+}
+
 bool kmt_book_has_cell(const char *key)
 {
-	return cell_key(key) != NULL;
+	return cell_key(key) || is_of_slabs(key);
+}
+
+/* As of the last count: of the whole cache, whoever's objects these are, and since when. */
+static void fill_slabs(const struct kmt_book *b, bool is_share, struct kmt_cell *cell)
+{
+	uint64_t held;
+	double used;
+
+	if (!b->end || !kmt_slab_held(b->end, &held))
+		return;
+	used = (double)b->end->active_objs * b->end->object_size;
+	if (!is_share)
+		kmt_cell_int(cell, clamp(held));
+	else if (held)
+		kmt_cell_percent(cell, 100.0 * used / (double)held);
 }
 
 void kmt_book_cell(const struct kmt_book *b, const char *key, bool has_objects,
@@ -380,6 +400,8 @@ void kmt_book_cell(const struct kmt_book *b, const char *key, bool has_objects,
 	const struct cell_key *k = cell_key(key);
 	__int128 v;
 
+	if (is_of_slabs(key))
+		fill_slabs(b, !strcmp(key, "utilisation_percent"), cell);
 	if (!k || (k->needs_objects && !has_objects) || (k->needs_real && !b->has_real))
 		return;
 	if (!strcmp(key, "balance.traced_net"))

@@ -57,10 +57,18 @@
 	{ "lifetimes_log2", "LIFETIMES", KMT_UNIT_LIST, KMT_HIDDEN, false },			\
 	{ "sizes", "SIZES", KMT_UNIT_LIST, KMT_HIDDEN, false }
 
+/* What the kernel's slabs of the cache hold, and how much of that is objects. */
+#define KMT_COLUMN_SLAB_BYTES									\
+	{ "slab_bytes", "SLAB", KMT_UNIT_BYTES, KMT_HIDDEN, false }
+#define KMT_COLUMN_UTILISATION									\
+	{ "utilisation_percent", "UTIL%", KMT_UNIT_PERCENT, KMT_HIDDEN, false }
+#define KMT_COLUMNS_SLABS KMT_COLUMN_SLAB_BYTES, KMT_COLUMN_UTILISATION
+
 /* Of the row's cache, whatever part of it the row is. */
 #define KMT_COLUMNS_CACHE(hide_size, hide_books)						\
 	{ "object_size", "SIZE", KMT_UNIT_BYTES, (hide_size), false },				\
 	{ "aliases", "ALIASES", KMT_UNIT_LIST, KMT_HIDDEN, false },				\
+	KMT_COLUMNS_SLABS,									\
 	{ "balance.traced_net", "TRACED NET", KMT_UNIT_COUNT, KMT_HIDDEN, false },		\
 	{ "balance.real_net", "REAL NET", KMT_UNIT_COUNT, KMT_HIDDEN, false },			\
 	{ "balance.difference", "DIFF", KMT_UNIT_COUNT, KMT_HIDDEN, false },			\

@@ -23,7 +23,7 @@ extern const struct kmt_analysis kmt_analysis_slabinfo;
 #define _cleanup_books_ _cleanup_(kmt_books_done)
 
 enum { MEMORY, OBJECTS, SIZE, TRACED, REAL, DIFFERENCE, EXPLAINED, VERDICT, OFF, REAL_BYTES, ALLOCS,
-       UNTRACED, RCU, RCU_BYTES, TOLERANCE, OLDER, BASELINE, TOTAL, KERNEL, ALIASES, CACHE };
+       UNTRACED, RCU, RCU_BYTES, TOLERANCE, OLDER, BASELINE, TOTAL, KERNEL, ALIASES, SLAB, UTILISATION, CACHE };
 
 static const struct kmt_column columns[] = {
 	[MEMORY]     = { "memory_bytes", "MEMORY", KMT_UNIT_BYTES, KMT_SHOWN, false },
@@ -46,6 +46,8 @@ static const struct kmt_column columns[] = {
 	[TOTAL]	     = { "total_objects", "TOTAL", KMT_UNIT_COUNT, KMT_HIDDEN, false },
 	[KERNEL]     = { "kernel_objects", "AT END", KMT_UNIT_COUNT, KMT_HIDDEN, false },
 	[ALIASES]    = { "aliases", "ALIASES", KMT_UNIT_LIST, KMT_HIDDEN, false },
+	[SLAB]	     = KMT_COLUMN_SLAB_BYTES,
+	[UTILISATION] = KMT_COLUMN_UTILISATION,
 	[CACHE]	     = { "cache", "CACHE", KMT_UNIT_TEXT, KMT_SHOWN, true },
 };
 

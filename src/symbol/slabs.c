@@ -426,6 +426,23 @@ void kmt_slabs_store(const struct kmt_slabs *s, struct kmt_buf *out)
 	}
 }
 
+bool kmt_slab_held(const struct kmt_slab *s, uint64_t *ret_bytes)
+{
+	uint64_t used = (uint64_t)s->objs_per_slab * s->object_size, size = 1;
+	unsigned __int128 held;
+
+	if (!used || used > UINT32_MAX)
+		return false;
+	while (size < used)
+		size *= 2;
+	/* a smaller slab, where memory was short, has a smaller part of the objects */
+	held = (unsigned __int128)s->num_objs * size / s->objs_per_slab;
+	if (held > UINT64_MAX)
+		return false;
+	*ret_bytes = (uint64_t)held;
+	return true;
+}
+
 size_t kmt_slabs_count(const struct kmt_slabs *s)
 {
 	return s ? s->n : 0;

@@ -29,6 +29,13 @@ struct kmt_slab {
 	bool	 has_bounds;
 };
 
+/*
+ * Bytes of the pages that the cache's slabs are made of; false: not to be told. A slab
+ * is 2^order pages and holds as many objects as fit, so these take more than half of it:
+ * it is the least power of two that they fit into, whatever the size of a page.
+ */
+bool kmt_slab_held(const struct kmt_slab *s, uint64_t *ret_bytes);
+
 /* Slab memory of the whole kernel, /proc/meminfo. */
 struct kmt_slabs_memory {
 	uint64_t reclaimable, unreclaimable;	/* bytes */

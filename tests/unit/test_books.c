@@ -43,6 +43,47 @@ static void test_books_bounds(void **state)
 	}
 }
 
+#define TAIL " : tunables    0    0    0 : slabdata      1      1      0\n"
+
+/*
+ * What the kernel's slabs hold is the cache's as a whole, of the last count: 20 slabs
+ * of 8192 bytes, half of whose objects (160 of 320, 512 each) are in use; the site has
+ * one of them. A cache that the kernel does not name, and one without slabs.
+ */
+static void test_books_slabs(void **state)
+{
+	struct world w;
+	size_t i;
+
+	open_world(&w, (struct kmt_session_opts){ 0 });
+	alloc(&w, MAS_ALLOC, "a", 0x100000, 500, 512, 1000);
+	alloc(&w, MAS_ALLOC, "b", 0x200000, 500, 512, 1000);
+	alloc(&w, LOAD_MSG, "gone", 0x300000, 64, 64, 1000);
+	alloc(&w, LOAD_MSG, "b", 0x400000, 500, 512, 1000);
+	set_slabs(&w, HEAD "a 159 160 512 16 2" TAIL LINE("b", "2", "512", "8"),
+		  HEAD "a 160 320 512 16 2" TAIL "b 0 0 512 8 1" TAIL);
+	run(&w, "cache");
+	i = row_of(&w, "cache", "a");
+	is_int(&w, i, "slab_bytes", 20 * 8192);
+	assert_true(cell(&w, i, "utilisation_percent")->d == 50);
+	i = row_of(&w, "cache", "b");
+	is_int(&w, i, "slab_bytes", 0);
+	is_null(&w, i, "utilisation_percent");
+	i = row_of(&w, "cache", "gone");
+	is_null(&w, i, "slab_bytes");
+	is_null(&w, i, "utilisation_percent");
+	run(&w, "site,cache");
+	is_int(&w, row_of(&w, "cache", "a"), "slab_bytes", 20 * 8192);
+	run(&w, "site");	/* takes from two caches */
+	is_null(&w, row_of(&w, "site", "mas_alloc+0x30"), "slab_bytes");
+	run(&w, "slabinfo");
+	i = row_of(&w, "cache", "a");
+	is_int(&w, i, "slab_bytes", 20 * 8192);
+	is_int(&w, i, "memory_bytes", 320 * 512);
+	assert_true(cell(&w, i, "utilisation_percent")->d == 50);
+	close_world(&w);
+}
+
 static void older(struct world *w, const char *cache, unsigned n)
 {
 	struct kmt_event ev = { .op = KMT_OP_FREE, .type = cache ? KMT_TYPE_CACHE : KMT_TYPE_KMALLOC,
@@ -204,6 +245,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_books_bounds),
+		cmocka_unit_test(test_books_slabs),
 		cmocka_unit_test(test_books_lost),
 		cmocka_unit_test(test_books_older),
 		cmocka_unit_test(test_books_own),

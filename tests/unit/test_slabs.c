@@ -126,6 +126,64 @@ static void caches_and_aliases(void **state)
 	kmt_slabs_free(s);
 }
 
+static void holds(uint64_t num, uint32_t size, uint32_t per_slab, uint64_t want)
+{
+	const struct kmt_slab c = { .num_objs = num, .object_size = size,
+				    .objs_per_slab = per_slab };
+	uint64_t held = 0;
+
+	assert_true(kmt_slab_held(&c, &held));
+	assert_int_equal(held, want);
+}
+
+static void held(void **state)
+{
+	struct kmt_slab c = { .num_objs = 5 };
+	uint64_t bytes;
+
+	holds(0, 256, 16, 0);
+	holds(4416, 256, 16, 276 * 4096);	/* a full page */
+	holds(20034, 192, 21, 954 * 4096);	/* 64 bytes are left */
+	holds(15, 5824, 5, 3 * 32768);		/* 29120 of 8 pages */
+	holds(7, 2112, 1, 7 * 4096);		/* one object, just more than half */
+	holds(24, 256, 16, 6144);		/* a slab, and half of what it takes elsewhere */
+	holds(6, 16384, 4, 6 * 16384);		/* one page of 64 KiB holds four */
+	assert_false(kmt_slab_held(&c, &bytes));
+	c.objs_per_slab = 1;
+	assert_false(kmt_slab_held(&c, &bytes));
+	c = (struct kmt_slab){ .num_objs = UINT64_MAX, .object_size = 256, .objs_per_slab = 1 };
+	assert_false(kmt_slab_held(&c, &bytes));
+	c = (struct kmt_slab){ .num_objs = 1, .object_size = UINT32_MAX, .objs_per_slab = 2 };
+	assert_false(kmt_slab_held(&c, &bytes));
+}
+
+/* The running kernel says how many pages a slab has: of each cache that is what we say. */
+static void held_here(void **state)
+{
+	FILE *f = fopen("/proc/slabinfo", "re");
+	char line[512];
+	int n = 0;
+
+	if (!f)
+		skip();
+	while (fgets(line, sizeof(line), f)) {
+		unsigned size, per_slab, pages;
+		char *at = strstr(line, " : tunables");
+		int blanks = 0;
+
+		/* from the right: a name may hold blanks */
+		while (at && at > line && blanks < 3)
+			blanks += *--at == ' ' && at[-1] != ' ';
+		if (!at || sscanf(at, "%u %u %u", &size, &per_slab, &pages) != 3)
+			continue;
+		holds(per_slab, size, per_slab, (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE));
+		n++;
+	}
+	fclose(f);
+	if (!n)
+		skip();
+}
+
 static void without_sysfs(void **state)
 {
 	struct kmt_slabs *s;
@@ -378,6 +436,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(caches_and_aliases, setup, teardown),
+		cmocka_unit_test_setup_teardown(held, setup, teardown),
+		cmocka_unit_test_setup_teardown(held_here, setup, teardown),
 		cmocka_unit_test_setup_teardown(without_sysfs, setup, teardown),
 		cmocka_unit_test_setup_teardown(faults, setup, teardown),
 		cmocka_unit_test(running_kernel),
