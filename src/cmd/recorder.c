@@ -372,5 +372,10 @@ int kmt_recorder_books(struct kmt_recorder *r, const struct kmt_recorder_opts *o
 		err = kmt_writer_start(r->writer, &r->facts);
 	if (!err)
 		err = kmt_recorder_session(r, s);
-	return err ? err : kmt_recorder_end(r, NULL, &q);
+	if (!err)
+		err = kmt_recorder_end(r, NULL, &q);
+	/* half of the books is nothing that anybody could read: a new file goes again */
+	if (err)
+		r->has_begun = false;
+	return err;
 }

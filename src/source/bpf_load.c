@@ -573,6 +573,9 @@ static int explain_load_error(int err)
 	if (err == -EPERM)
 		return kmt_err(err, "the kernel refuses to load BPF programs: needs root, or "
 			       "CAP_BPF and CAP_PERFMON (see 'kmemtrace doctor')");
+	/* which libbpf may take for something that the kernel cannot */
+	if (err == -EMFILE || strstr(libbpf_said, strerror(EMFILE)))
+		return kmt_err(-EMFILE, "too many open files to load the BPF programs (ulimit -n)");
 	/* ESRCH: the kernel's types, which were read before, and not a second time */
 	if (err == -ENOMEM || err == -ESRCH)
 		return kmt_err(-ENOMEM, "no memory for the BPF tables; try smaller --objects or --sites");

@@ -209,6 +209,16 @@ expect_gone() {
 	expect frees "$(sum frees "$SITE")" = 1000
 }
 
+@test "a snapshot that has no room leaves no file; too few descriptors are called so" {
+	mine small --sites 1000 --objects 4096
+	mkdir "$D/tmpfs"
+	mount -t tmpfs -o size=16k none "$D/tmpfs"
+	refused 3 "No space left" snapshot small -o "$D/tmpfs/s.kmt"
+	expect "left" "$(ls "$D/tmpfs")" = ""
+	umount "$D/tmpfs"
+	(ulimit -n 16 && refused 3 "too many open files" start more)
+}
+
 @test "top shows a session, and leaves it" {
 	mine
 	hold a 1000 1000
