@@ -18,6 +18,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,7 @@ struct kmt_fuse {
 	struct fuse_session *session;
 	struct timespec start;
 	uid_t	uid;
+	unsigned max_read;		/* of the options; 0: not in them */
 	bool	is_mounted;
 	pthread_mutex_t lock;		/* of what follows */
 	pthread_cond_t changed;
@@ -210,6 +212,8 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 {
 	struct kmt_fuse *fs = userdata;
 
+	if (fs->max_read)
+		conn->max_read = fs->max_read;
 	if (fs->opts.ready)
 		fs->opts.ready(fs->opts.ctx);
 }
@@ -473,16 +477,33 @@ static const struct fuse_lowlevel_ops ops = {
 
 /* ---- from mount to unmount ---- */
 
-/* libfuse would print: its last line becomes the error's text. */
+/*
+ * libfuse would print: its last line becomes the error's text. It may come in
+ * pieces, of which the first begins with "fuse: ".
+ */
 static void keep_message(enum fuse_log_level level, const char *fmt, va_list ap)
 {
-	char text[400];
-	size_t len;
+	char text[400], before[400];
+	bool begins;
 
+	if (level > FUSE_LOG_WARNING)
+		return;
 	vsnprintf(text, sizeof(text), fmt, ap);
-	len = strcspn(text, "\n");
-	text[len] = '\0';
-	kmt_err(0, "%s", strncmp(text, "fuse: ", 6) ? text : text + 6);
+	text[strcspn(text, "\n")] = '\0';
+	begins = !strncmp(text, "fuse: ", 6);
+	snprintf(before, sizeof(before), "%s", begins ? "" : kmt_err_text());
+	kmt_err(0, "%s%s", before, begins ? text + 6 : text);
+}
+
+/* The kernel is told one limit by mount(2) and libfuse another, unless both are the same. */
+static int note_max_read(struct kmt_fuse *fs, struct fuse_args *args)
+{
+	static const struct fuse_opt opts[] = {
+		{ "max_read=%u", offsetof(struct kmt_fuse, max_read), 0 },
+		FUSE_OPT_KEY("max_read=", FUSE_OPT_KEY_KEEP), FUSE_OPT_END,
+	};
+
+	return fuse_opt_parse(args, fs, opts, NULL) ? -EINVAL : 0;
 }
 
 static int new_session(struct kmt_fuse *fs)
@@ -491,16 +512,19 @@ static int new_session(struct kmt_fuse *fs)
 	char *argv[] = { "kmemtrace", "-o", NULL, NULL };
 	struct fuse_args args = FUSE_ARGS_INIT(3, argv);
 
-	kmt_buf_puts(&options, "fsname=kmemtrace,subtype=kmemtrace,default_permissions");
+	kmt_buf_puts(&options, "fsname=kmemtrace,default_permissions");
 	if (fs->opts.allow_other)
 		kmt_buf_puts(&options, ",allow_other");
-	if (fs->opts.options)
+	if (fs->opts.options && *fs->opts.options)
 		kmt_buf_printf(&options, ",%s", fs->opts.options);
+	/* the last one counts: by it a dead mount is known as ours */
+	kmt_buf_puts(&options, ",subtype=kmemtrace");
 	if (options.error)
 		return kmt_err(-ENOMEM, "no memory for the options");
 	argv[2] = options.data;
 	kmt_err(0, "the options are wrong");
-	fs->session = fuse_session_new(&args, &ops, sizeof(ops), fs);
+	if (!note_max_read(fs, &args))
+		fs->session = fuse_session_new(&args, &ops, sizeof(ops), fs);
 	fuse_opt_free_args(&args);
 	return fs->session ? 0 : -EINVAL;
 }

@@ -150,6 +150,18 @@ let_go() {
 	[[ $output == *"Permission denied"* ]] || fail "another group: $output"
 }
 
+@test "options of mount(8): a limit of reads, none at all, another subtype" {
+	local options
+	for options in max_read=4096 "" subtype=other,fsname=other; do
+		run "$KMT" mount --daemon -o "$options" "$M"
+		expect "status with '$options'" "$status" = 0
+		expect "lines with '$options'" "$(grep -c 'echo kmemtrace > current_tracer' "$M/README")" = 1
+		# by its type a dead one is known as ours
+		grep -q " $M fuse.kmemtrace " /proc/mounts || fail "$options: $(grep " $M " /proc/mounts)"
+		umount "$M"
+	done
+}
+
 @test "a directory or a machine that will not do: one line" {
 	run "$KMT" mount
 	expect "no directory" "$status" = 2
@@ -163,6 +175,9 @@ let_go() {
 	run "$KMT" mount --daemon -o nonsense "$M"
 	expect "status, options" "$status" = 2
 	expect "lines of it" "${#lines[@]}" = 1
+	run "$KMT" mount --daemon -o nosuid,x=1,y "$M"
+	expect "what is wrong with them" "$output" = \
+		"kmemtrace: cannot mount: unknown option(s): \`-o x=1,y'"
 	run "$KMT" mount --stat-group no-such-group "$M"
 	expect "status, group" "$status" = 2
 	run unshare -m bash -c "mount -t tmpfs none /dev && exec '$KMT' mount '$M'"
