@@ -55,6 +55,7 @@ BPF_OBJ  := $(BPF_SRC:src/%.bpf.c=$(B)/%.bpf.o)
 # The same programs once more, for kernels whose BPF has no compare-and-swap.
 HASH_OBJ := $(BPF_SRC:src/%.bpf.c=$(B)/%.hash.bpf.o)
 SKEL     := $(B)/kmemtrace.skel.h $(B)/kmemtrace_hash.skel.h
+SKEL_OBJ := $(patsubst src/%.c,$(B)/%.o,$(shell grep -l 'skel\.h"' src/source/*.c))
 
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(B)/tests/unit/%)
@@ -89,7 +90,7 @@ $(B)/%.skel.h: $(B)/%.bpf.o
 	$(BPFTOOL) gen skeleton $< name $*_bpf > $@.tmp && mv $@.tmp $@
 
 # only the BPF source needs the skeletons
-$(B)/source/bpf_load.o $(B)/source/bpf_pin.o: $(SKEL)
+$(SKEL_OBJ): $(SKEL)
 
 $(B)/%.o: src/%.c
 	@mkdir -p $(@D)

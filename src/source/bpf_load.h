@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What is loaded and attached: between bpf_load.c, which does that, and bpf_pin.c. */
+/*
+ * What is loaded and attached: between bpf_load.c, which does that, bpf_choose.c,
+ * which says what, and bpf_pin.c.
+ */
 #ifndef KMT_SOURCE_BPF_LOAD_H
 #define KMT_SOURCE_BPF_LOAD_H
 
@@ -11,7 +14,9 @@
 
 struct bpf_link;
 struct bpf_program;
+struct btf;
 struct kmemtrace_bpf;
+struct kmt_bpf;
 
 #define KMT_LINKS_MAX 24
 
@@ -27,5 +32,11 @@ struct kmt_bpf_load {
 	bool asks_pages;	/* of what cache an object is */
 	bool needs_guard;	/* the kernel lets a program interrupt itself */
 };
+
+/*
+ * Choose the programs of an opened skeleton, whose knobs are set, and the places
+ * of their events' arguments. An event that must be there and is not: an error.
+ */
+int kmt_bpf_choose(struct kmt_bpf *b, const struct btf *btf);
 
 #endif
