@@ -46,6 +46,11 @@ int kmt_kept_find(bool make, struct kmt_kept *ret)
 	return 0;
 }
 
+int kmt_kept_place(struct kmt_kept *ret)
+{
+	return kmt_kept_open(getenv("KMEMTRACE_BPFFS"), false, ret);
+}
+
 /* ---- starting ---- */
 
 /* The events are on from here; what the kernel counts then belongs to the books. */
@@ -141,9 +146,9 @@ int kmt_kept_source(struct kmt_select *s, const struct kmt_kept *place)
 	return err;
 }
 
-/* The view must be one of what the session's rows are counted by. */
-static int choose_view(struct kmt_ask *a, enum kmt_key key)
+int kmt_kept_view(struct kmt_ask *a)
 {
+	const enum kmt_key key = kmt_kept_ask_of(a->select.source)->key;
 	const bool no_stacks = a->stacks && key != KMT_BY_STACK;
 	const struct kmt_analysis *view;
 	enum kmt_key wanted;
@@ -157,11 +162,11 @@ static int choose_view(struct kmt_ask *a, enum kmt_key key)
 	if (!no_stacks && (!view || kmt_key_serves(key, view, false)))
 		return 0;
 	wanted = no_stacks ? KMT_BY_STACK : kmt_key_of(view, false);
-	return kmt_cmd_fail(KMT_EXIT_USAGE, "session '%s' counts by %s: %s%s needs one that counts by "
-			    "%s ('kmemtrace start%s%s')", a->select.session, kmt_key_name(key),
-			    no_stacks ? "--stacks" : "the view ", no_stacks ? "" : view->name,
-			    kmt_key_name(wanted), *kmt_key_option(wanted) ? " " : "",
-			    kmt_key_option(wanted));
+	return kmt_err(-EOPNOTSUPP, "session '%s' counts by %s: %s%s needs one that counts by %s "
+		       "('kmemtrace start%s%s')", a->select.session, kmt_key_name(key),
+		       no_stacks ? "--stacks" : "the view ", no_stacks ? "" : view->name,
+		       kmt_key_name(wanted), *kmt_key_option(wanted) ? " " : "",
+		       kmt_key_option(wanted));
 }
 
 int kmt_kept_ask(struct kmt_ask *a)
@@ -179,7 +184,9 @@ int kmt_kept_ask(struct kmt_ask *a)
 		return status;
 	err = kmt_kept_source(&a->select, &k);
 	kmt_kept_done(&k);
-	return err ? kmt_kept_fail(err) : choose_view(a, kmt_kept_ask_of(a->select.source)->key);
+	if (err)
+		return kmt_kept_fail(err);
+	return kmt_kept_view(a) ? kmt_cmd_fail(KMT_EXIT_USAGE, "%s", kmt_err_text()) : 0;
 }
 
 int kmt_kept_select(struct kmt_select *s)

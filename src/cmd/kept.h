@@ -14,6 +14,8 @@ struct kmt_select;
 
 /* Where sessions lie: KMEMTRACE_BPFFS or the usual place; 'make' what is not there. */
 int kmt_kept_find(bool make, struct kmt_kept *ret);
+/* The same, making nothing; nobody is told: 0 or a negative errno with text. */
+int kmt_kept_place(struct kmt_kept *ret);
 /* The stored error of what was done there, as an exit status. */
 int kmt_kept_fail(int err);
 
@@ -30,6 +32,12 @@ int kmt_kept_start(struct kmt_select *s, const struct kmt_kept_ask *ask, struct 
 
 /* Open the source of s->session. Nobody is told: 0 or a negative errno with text. */
 int kmt_kept_source(struct kmt_select *s, const struct kmt_kept *k);
+/*
+ * Of a session that is open: what its rows are counted by chooses the view, if none
+ * was asked for, and --stacks. -EOPNOTSUPP, and nobody is told: the view that was
+ * asked for needs rows of another kind.
+ */
+int kmt_kept_view(struct kmt_ask *a);
 /*
  * --session, before anything else is looked at: open it, and let what rows are
  * counted by choose the view and --stacks, or refuse what was asked.

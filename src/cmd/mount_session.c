@@ -2,6 +2,7 @@
 #include "cmd/mount_session.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,17 @@ struct kmt_mount_session {
 	pthread_mutex_t lock;	/* one look at a time: libraries have one state */
 };
 
+/* Nobody is told what is wrong: whoever reads the file gets the errno. */
+static int open_session(struct kmt_ask *ask)
+{
+	struct kmt_kept k = KMT_KEPT_NONE;
+	int err = kmt_kept_place(&k);
+
+	err = err ? err : kmt_kept_source(&ask->select, &k);
+	kmt_kept_done(&k);
+	return err;
+}
+
 /* What is done with a view that has read the session. */
 typedef int (*look_fn)(struct kmt_view *v, void *arg);
 
@@ -34,18 +46,19 @@ static int look_view(struct kmt_ask *ask, struct kmt_view *v, look_fn fn, void *
 {
 	struct kmt_watch w = { .view = v };
 	struct kmt_source_opts so;
-	int err;
+	int err = open_session(ask);
 
-	if (kmt_kept_ask(ask))
-		return kmt_err(-EINVAL, "the session does not count what is shown here");
+	err = err ? err : kmt_kept_view(ask);
+	if (err)
+		return err;
 	if (!ask->by)
 		ask->by = "site,cache";
 	if (kmt_view_init(v, ask, "mount", "") ||
 	    kmt_select_prepare(&ask->select, "mount") || kmt_view_session(v))
-		return -EINVAL;
+		return kmt_err(-EINVAL, "the session cannot be shown");
 	kmt_view_source_opts(v, &so);
 	if (kmt_select_open(&ask->select, &so))
-		return -EINVAL;
+		return kmt_err(-EINVAL, "the session cannot be shown");
 	err = kmt_watch_session(&w);
 	return err ? err : fn(v, arg);
 }
@@ -81,26 +94,92 @@ static void op_end(void *tracer)
 {
 }
 
+/* It may have been stopped meanwhile. */
+static bool is_there(const char *name)
+{
+	struct kmt_kept k = KMT_KEPT_NONE;
+	bool there = !kmt_kept_place(&k) && kmt_kept_exists(&k, name);
+
+	kmt_kept_done(&k);
+	return there;
+}
+
+static void print_words(const struct kmt_globs *g, struct kmt_buf *out)
+{
+	for (size_t i = 0; i < g->n; i++)
+		kmt_buf_printf(out, "%s%s", i ? " " : "", g->v[i]);
+}
+
+static void print_pids(const struct kmt_filter *f, struct kmt_buf *out)
+{
+	for (size_t i = 0; i < f->n_tgid; i++)
+		kmt_buf_printf(out, "%s%u", out->len ? " " : "", f->tgid[i]);
+	for (size_t i = 0; i < f->n_pid; i++)
+		kmt_buf_printf(out, "%s%u", out->len ? " " : "", f->pid[i]);
+}
+
+/* As it was started, by what its description says. */
+static void print_setting(const struct kmt_source *src, enum kmt_knob knob, struct kmt_buf *out)
+{
+	const struct kmt_kept_ask *ask = kmt_kept_ask_of(src);
+	struct kmt_filter f = { 0 };
+	uint64_t sites, object_bytes;
+
+	for (size_t i = 0; i < ask->filters.n; i++)
+		kmt_filter_add(&f, ask->filters.v[i]);
+	kmt_kept_sizes(src, &sites, &object_bytes);
+	if (knob == KMT_KNOB_EVENT_PID)
+		print_pids(&f, out);
+	else if (knob == KMT_KNOB_CACHE_FILTER)
+		print_words(&f.cache, out);
+	else if (knob == KMT_KNOB_CACHE_NOTRACE)
+		print_words(&f.cache_not, out);
+	else if (knob == KMT_KNOB_OBJECT_TABLE_KB)
+		kmt_buf_printf(out, "%" PRIu64, object_bytes / 1024);
+	else if (knob == KMT_KNOB_CALL_SITE_TABLE)
+		kmt_buf_printf(out, "%" PRIu64, sites);
+	else
+		kmt_buf_puts(out, ask->key == KMT_BY_STACK ? "1" : "0");
+}
+
+static int get_setting(struct kmt_mount_session *s, enum kmt_knob knob, struct kmt_buf *out)
+{
+	struct kmt_ask ask;
+	int err;
+
+	pthread_mutex_lock(&s->lock);
+	kmt_ask_init(&ask, NULL);
+	ask.select.session = s->name;
+	err = open_session(&ask);
+	if (!err)
+		print_setting(ask.select.source, knob, out);
+	kmt_select_done(&ask.select);
+	pthread_mutex_unlock(&s->lock);
+	return err ? err : out->error;
+}
+
 static int op_get(void *tracer, enum kmt_knob knob, struct kmt_buf *out)
 {
+	struct kmt_mount_session *s = tracer;
+
 	switch (knob) {
 	case KMT_KNOB_TRACER:
-		kmt_buf_puts(out, "kmemtrace");
-		break;
+		kmt_buf_puts(out, is_there(s->name) ? "kmemtrace" : "nop");
+		return 0;
 	case KMT_KNOB_TRACING_ON:
-		kmt_buf_puts(out, "1");
-		break;
+		kmt_buf_puts(out, is_there(s->name) ? "1" : "0");
+		return 0;
 	case KMT_KNOB_EVENT_PID:
 	case KMT_KNOB_CACHE_FILTER:
 	case KMT_KNOB_CACHE_NOTRACE:
-		break;
 	case KMT_KNOB_OBJECT_TABLE_KB:
 	case KMT_KNOB_CALL_SITE_TABLE:
-		return kmt_err(-EOPNOTSUPP, "'kmemtrace status' tells it");
-	default:
+	case KMT_KNOB_STACKTRACE:
+		return get_setting(s, knob, out);
+	default:	/* of events, of which none is kept */
 		kmt_buf_puts(out, "0");
+		return 0;
 	}
-	return 0;
 }
 
 static int read_only(void)
@@ -198,10 +277,10 @@ int kmt_mount_session_new(const char *name, struct kmt_mount_session **ret)
 		return kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "no memory for the session");
 	s->name = name;
 	pthread_mutex_init(&s->lock, NULL);
-	err = look(s, NULL, nothing, NULL);	/* which tells what is wrong with it */
+	err = look(s, NULL, nothing, NULL);
 	if (err) {
 		kmt_mount_session_free(s);
-		return KMT_EXIT_IMPOSSIBLE;
+		return kmt_kept_fail(err);
 	}
 	*ret = s;
 	return 0;

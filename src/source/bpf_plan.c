@@ -152,6 +152,14 @@ static uint64_t objects_in(const struct kmt_bpf_plan *p, uint64_t bytes)
 	return bytes / sizeof(struct kmt_bucket) * KMT_BUCKET_WAYS;
 }
 
+uint64_t kmt_bpf_plan_object_bytes(const struct kmt_bpf_plan *p)
+{
+	if (!p->track)
+		return 0;
+	return p->hashed ? p->hashed_objects * KMT_HASHED_BYTES :
+			   (uint64_t)p->buckets * sizeof(struct kmt_bucket);
+}
+
 static int plan_objects(const struct kmt_source_opts *o, const struct kmt_bpf_machine *m,
 			struct kmt_bpf_plan *p)
 {

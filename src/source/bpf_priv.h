@@ -46,6 +46,8 @@ int kmt_bpf_make_plan(const struct kmt_source_opts *o, const struct kmt_bpf_mach
 
 /* Places from the sizes, of tables that there are already; -EINVAL without text: impossible ones. */
 int kmt_bpf_plan_again(struct kmt_bpf_plan *p);
+/* Memory of the table of live objects; 0: there is none. */
+uint64_t kmt_bpf_plan_object_bytes(const struct kmt_bpf_plan *p);
 
 struct kmt_bpf_ring {
 	int fd;

@@ -427,6 +427,14 @@ const struct kmt_facts *kmt_kept_facts(const struct kmt_source *src)
 	return &((const struct session *)src)->desc.facts;
 }
 
+void kmt_kept_sizes(const struct kmt_source *src, uint64_t *ret_sites, uint64_t *ret_object_bytes)
+{
+	const struct kmt_bpf_plan *p = &((const struct session *)src)->desc.plan;
+
+	*ret_sites = p->sites;
+	*ret_object_bytes = kmt_bpf_plan_object_bytes(p);
+}
+
 static int count_object(void *ctx, uint64_t key, const struct kmt_hashed_object *o)
 {
 	++*(uint64_t *)ctx;

@@ -4,6 +4,7 @@
 # the files say is in tracing_dir.bats.
 
 load lib.bash
+load tracing_dir.bash
 bats_require_minimum_version 1.5.0
 
 setup_file() { live_setup_file; }
@@ -18,6 +19,10 @@ setup() {
 
 teardown() {
 	umount -l "$M" 2>/dev/null || true
+	if [ -n "${KMEMTRACE_BPFFS:-}" ]; then
+		"$KMT" stop --all >/dev/null 2>&1 || true
+		umount "$KMEMTRACE_BPFFS" 2>/dev/null || true
+	fi
 	live_teardown
 	rmdir "$M"
 }
@@ -184,4 +189,118 @@ let_go() {
 	expect "status, no /dev/fuse" "$status" = 3
 	expect "lines without /dev/fuse" "${#lines[@]}" = 1
 	run ! mountpoint -q "$M"
+}
+
+# A BPF file system of the test's own, for sessions, and messages under a name of their
+# own: those of others on this machine are none of ours.
+sessions() {
+	export KMEMTRACE_BPFFS=$D/bpffs
+	mkdir -p "$KMEMTRACE_BPFFS"
+	mount -t bpf none "$KMEMTRACE_BPFFS" 2>/dev/null || skip "no BPF file system can be mounted"
+	ME=mq$$
+	cp "$LOAD/msgq" "$D/$ME"
+}
+
+# hold N SIZE: messages that stay until let_go.
+hold() {
+	mkfifo "$D/go"
+	"$D/$ME" -n "$1" -s "$2" -d -w "$D/go" -p "$D/phase" 3>&-
+}
+
+# refused ERRNO-TEXT COMMAND: a shell command in the directory.
+refused() {
+	run bash -c "cd '$M' && $2"
+	[ "$status" != 0 ] || fail "not refused: $2"
+	[[ $output == *"$1"* ]] || fail "$2: $output"
+}
+
+@test "--session: statistics of a kept session, which goes on" {
+	sessions
+	"$KMT" start s --sites 1000 --objects-kb 64 -f "task=$ME" >"$D/said" 2>"$ERR"
+	hold 500 1000
+	mounted --session s
+	# 500 messages, 48 bytes more each, of a cache of 2048 bytes
+	local file=$M/trace_stat/call_site
+	expect live "$(sum_cells "$file" live "$SITE")" = 500
+	expect allocs "$(sum_cells "$file" allocs "$SITE")" = 500
+	expect "bytes asked for" "$(sum_cells "$file" req_bytes "$SITE")" = 524000
+	expect "bytes given" "$(sum_cells "$file" live_bytes "$SITE")" = 1024000
+	expect "live objects" "$(cells "$M/trace_stat/object" req_bytes "$SITE" | grep -c '^1048$')" = 500
+	let_go
+	# read anew
+	expect live "$(sum_cells "$file" live "$SITE")" = 0
+	expect frees "$(sum_cells "$file" frees "$SITE")" = 500
+	local each
+	for each in "$M"/trace_stat/*; do
+		[ "$(head -n 1 "$each" | wc -w)" -ge 2 ] || fail "$each has no titles"
+	done
+	expect "no events" "$(grep -vc '^#' "$M/trace")" = 0
+	# what status counts by reason, and nothing else besides what was not kept
+	"$KMT" status s --format json >"$OUT"
+	grep -o '^[a-z_]*' "$M/overruns" | sort >"$D/reasons"
+	jq -r '.rows[0] | keys[]' "$OUT" | grep -E "$(paste -sd'|' "$D/reasons")" |
+		grep -vE '^(lost)$' | sort >"$D/columns"
+	expect reasons "$(grep -v lost_unknown "$D/reasons" | paste -sd' ')" = "$(paste -sd' ' "$D/columns")"
+	expect untold "$(grep -c '^misses_untold: ' "$M/overruns")" = 1
+	kill -INT "$DAEMON"
+	ended "$DAEMON"
+	"$KMT" stat --session s --format json --limit 0 >"$OUT"
+	expect "goes on" "$(sum allocs "$SITE")" = 500
+}
+
+@test "--session: settings are those it was started with, and nothing can be written" {
+	sessions
+	"$KMT" start s --sites 1000 --objects-kb 64 --stacks -f tgid=1 -f pid=$$ -f 'cache=kmalloc-*' \
+		-f cache=dentry -f 'cache!=kmalloc-rcl-*' >"$D/said" 2>"$ERR"
+	mounted --session s
+	cd "$M"
+	expect tracer "$(cat current_tracer)" = kmemtrace
+	expect on "$(cat tracing_on)" = 1
+	expect pids "$(paste -sd' ' set_event_pid)" = "1 $$"
+	expect caches "$(paste -sd' ' cache_filter)" = "kmalloc-* dentry"
+	expect "caches left out" "$(paste -sd' ' cache_notrace)" = "kmalloc-rcl-*"
+	# the next power of two
+	expect sites "$(cat call_site_table)" = 1024
+	# 64 KiB, or what is left of it for whole rows
+	expect objects "$(cat object_table_kb)" -ge 60
+	expect objects "$(cat object_table_kb)" -le 64
+	expect stacks "$(cat options/stacktrace)" = 1
+	expect "kept events" "$(cat buffer_size_kb) $(cat buffer_total_size_kb)" = "0 0"
+	local file
+	for file in "nop >current_tracer" "0 >tracing_on" "1 >set_event_pid" "1 >>set_event_pid" \
+		    "x >cache_filter" "x >cache_notrace" "64 >object_table_kb" \
+		    "1000 >call_site_table" "64 >buffer_size_kb" "0 >options/stacktrace" \
+		    "1 >options/kmem_gfp" "nokmem_time >trace_options" ">trace" \
+		    "0 >trace_stat/call_site" "0 >trace_stat/overflow"; do
+		refused "Read-only file system" "echo $file"
+	done
+	refused "Operation not permitted" "mkdir instances/x"
+	expect "as before" "$(cat call_site_table) $(cat options/stacktrace)" = "1024 1"
+	# when it is gone the directory says so
+	"$KMT" stop s
+	expect "tracer, stopped" "$(cat current_tracer)" = nop
+	expect "on, stopped" "$(cat tracing_on)" = 0
+	refused "No such file or directory" "cat trace_stat/call_site"
+	refused "No such file or directory" "cat call_site_table"
+	cd /
+	expect "said on standard error" "$(cat "$ERR")" = ""
+}
+
+@test "--session: rows by process are no call sites; no such session" {
+	sessions
+	"$KMT" start t --by task -f "task=$ME" >"$D/said" 2>"$ERR"
+	mounted --session t
+	hold 100 1000
+	refused "not supported" "cat trace_stat/call_site"
+	# by which it is counted is all the same to this one
+	expect live "$(awk 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		{ n += $(at["live"]) } END { print n }' "$M/trace_stat/slab_cache")" -ge 100
+	let_go
+	cd /
+	expect "said on standard error" "$(cat "$ERR")" = ""
+	umount "$M"
+	ended "$DAEMON"
+	run "$KMT" mount --session nothing "$M"
+	expect status "$status" = 4
+	[[ $output == *"no session 'nothing', but: t" && ${#lines[@]} = 1 ]] || fail "$output"
 }
