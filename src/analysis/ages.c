@@ -46,13 +46,81 @@ static int gather_object(void *ctx, const struct kmt_object *o)
 	return 0;
 }
 
-static int compare_aged(const void *pa, const void *pb)
+static void swap(uint64_t *a, uint64_t *b)
 {
-	const struct aged *a = pa, *b = pb;
+	uint64_t t = *a;
 
-	if (a->group != b->group)
-		return a->group < b->group ? -1 : 1;
-	return (a->age > b->age) - (a->age < b->age);
+	*a = *b;
+	*b = t;
+}
+
+/* The k-th smallest (from 0) of n; they are put into another order. */
+static uint64_t kth(uint64_t *v, size_t n, size_t k)
+{
+	size_t from = 0, to = n;	/* it is in v[from .. to - 1], at k */
+
+	while (to - from > 2) {
+		uint64_t a = v[from], b = v[from + (to - from) / 2], c = v[to - 1];
+		uint64_t pivot = a < b ? (b < c ? b : a < c ? c : a) : a < c ? a : b < c ? c : b;
+		size_t i = from, j = to - 1;
+
+		while (i <= j) {	/* none stops outside: the pivot is one of them */
+			while (v[i] < pivot)
+				i++;
+			while (v[j] > pivot)
+				j--;
+			if (i > j)
+				break;
+			swap(&v[i++], &v[j]);
+			if (!j--)
+				break;
+		}
+		/* up to j none is greater than the pivot, from i on none is less */
+		if (k < i && k > j)
+			return v[k];
+		if (k >= i)
+			from = i;
+		else
+			to = j + 1;
+	}
+	if (to - from == 2 && v[from] > v[from + 1])
+		swap(&v[from], &v[from + 1]);
+	return v[k];
+}
+
+static void fill_ages(struct kmt_group *to, uint64_t *ages)
+{
+	size_t n = to->survivors;
+
+	to->age_min = to->age_max = ages[0];
+	for (size_t i = 1; i < n; i++) {
+		if (ages[i] < to->age_min)
+			to->age_min = ages[i];
+		if (ages[i] > to->age_max)
+			to->age_max = ages[i];
+	}
+	to->age_p50 = kth(ages, n, (n - 1) / 2);
+}
+
+/* Group by group without comparing: sorting them all took longer than finding them. */
+static int sort_out(const struct gather *g)
+{
+	_cleanup_free_ uint64_t *ages = calloc(g->n + 1, sizeof(*ages));
+	_cleanup_free_ size_t *at = calloc(g->groups->n + 1, sizeof(*at));
+	size_t from = 0;
+
+	if (!ages || !at)
+		return kmt_err(-ENOMEM, "out of memory");
+	for (size_t i = 0; i < g->groups->n; i++) {
+		at[i] = from;
+		from += g->groups->v[i].survivors;
+	}
+	for (size_t i = 0; i < g->n; i++)
+		ages[at[g->v[i].group]++] = g->v[i].age;
+	for (size_t i = 0; i < g->groups->n; i++)
+		if (g->groups->v[i].survivors)
+			fill_ages(&g->groups->v[i], ages + at[i] - g->groups->v[i].survivors);
+	return 0;
 }
 
 int kmt_groups_ages(const struct kmt_analysis_in *in, struct kmt_groups *groups)
@@ -62,18 +130,5 @@ int kmt_groups_ages(const struct kmt_analysis_in *in, struct kmt_groups *groups)
 	int err = kmt_session_each_object(in->session, gather_object, &g);
 
 	v = g.v;
-	if (err)
-		return err;
-	if (v)
-		qsort(v, g.n, sizeof(*v), compare_aged);
-	for (size_t i = 0; i < g.n;) {
-		struct kmt_group *to = &groups->v[v[i].group];
-		size_t n = to->survivors;
-
-		to->age_min = v[i].age;
-		to->age_p50 = v[i + (n - 1) / 2].age;
-		to->age_max = v[i + n - 1].age;
-		i += n;
-	}
-	return 0;
+	return err ? err : sort_out(&g);
 }

@@ -250,10 +250,11 @@ int kmt_view_report(struct kmt_view *v, uint64_t interval_ns, struct kmt_report 
 void kmt_view_count(const struct kmt_view *v, struct kmt_slabs **slabs)
 {
 	bool shrunk = v->exact && kmt_slabs_shrink(NULL) > 0;
+	struct kmt_slabs *before = take_ptr(*slabs);
 
-	kmt_slabs_free(*slabs);
-	*slabs = NULL;
-	kmt_slabs_count_now(NULL, shrunk, slabs);
+	kmt_slabs_count_again(NULL, before ? before : v->slabs_mark ? v->slabs_mark :
+			      v->slabs_start, shrunk, slabs);
+	kmt_slabs_free(before);
 }
 
 void kmt_view_mark(struct kmt_view *v)

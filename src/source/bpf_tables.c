@@ -354,6 +354,16 @@ static int on_hashed(void *ctx, uint64_t key, const struct kmt_hashed_object *h)
 	return read_object(w->b, key, h->what, h->birth, &o) ? w->cb(w->cb_ctx, &o) : 0;
 }
 
+/* Most are: a look at all their slots is cheaper than one at each. */
+static bool is_empty(const struct kmt_bucket *bucket)
+{
+	uint64_t any = 0;
+
+	for (int w = 0; w < KMT_BUCKET_WAYS; w++)
+		any |= __atomic_load_n(&bucket->addr[w], __ATOMIC_RELAXED);
+	return !any;
+}
+
 static int each_object(void *ctx, int (*cb)(void *cb_ctx, const struct kmt_snap_object *o),
 		       void *cb_ctx)
 {
@@ -363,7 +373,7 @@ static int each_object(void *ctx, int (*cb)(void *cb_ctx, const struct kmt_snap_
 	if (b->plan.hashed)
 		return kmt_bpf_each_hashed(b, on_hashed, &walk);
 	for (uint32_t i = 0; i < b->plan.buckets; i++) {
-		for (int w = 0; w < KMT_BUCKET_WAYS; w++) {
+		for (int w = 0; w < KMT_BUCKET_WAYS && !is_empty(&b->objects[i]); w++) {
 			struct kmt_snap_object o = { 0 };
 			int err;
 

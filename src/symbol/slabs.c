@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "symbol/slabs_priv.h"
 
 #define MAX_SLABS	65536
@@ -265,12 +266,6 @@ static int join_aliases(struct kmt_slabs *s, struct links *l)
 			break;
 		}
 	}
-	for (size_t k = 0; k < s->n; k++) {
-		if (s->v[k].aliases.error)
-			return out_of_memory();
-		s->v[k].pub.name = s->v[k].name;
-		s->v[k].pub.aliases = kmt_buf_str(&s->v[k].aliases);
-	}
 	return 0;
 }
 
@@ -299,12 +294,62 @@ int kmt_slabs_load_counts(const char *root, struct kmt_slabs **ret)
 	return 0;
 }
 
-int kmt_slabs_load(const char *root, struct kmt_slabs **ret)
+/*
+ * What tells one state of the directory from another: a cache that is made anew has
+ * another inode, also under the same name. 0: there is none.
+ */
+static uint64_t listing_of(const char *path)
+{
+	_cleanup_(cleanup_dir) DIR *dir = opendir(path);
+	uint64_t hash = 1;
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir)))
+		hash = kmt_hash_mix(kmt_hash_str(hash, e->d_name), e->d_ino);
+	return dir ? hash : 0;
+}
+
+/* False: a cache is new, and all is to be asked again. */
+static bool take_over(struct kmt_slabs *s, const struct kmt_slabs *before)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (!kmt_slab_row_of(before, s->v[i].name))
+			return false;
+	for (size_t i = 0; i < s->n; i++) {
+		const struct kmt_slab_row *old = kmt_slab_row_of(before, s->v[i].name);
+
+		kmt_buf_puts(&s->v[i].aliases, kmt_buf_str(&old->aliases));
+		s->v[i].capacity = old->capacity;
+		s->v[i].has_capacity = old->has_capacity;
+	}
+	return true;
+}
+
+static int publish(struct kmt_slabs *s)
+{
+	for (size_t k = 0; k < s->n; k++) {
+		if (s->v[k].aliases.error)
+			return out_of_memory();
+		s->v[k].pub.name = s->v[k].name;
+		s->v[k].pub.aliases = kmt_buf_str(&s->v[k].aliases);
+	}
+	return 0;
+}
+
+static int ask_aliases(const char *path, struct kmt_slabs *s)
+{
+	_cleanup_(cleanup_links) struct links links = { 0 };
+	int err = read_links(path, &links);
+
+	return err ? err : join_aliases(s, &links);
+}
+
+int kmt_slabs_load_again(const char *root, const struct kmt_slabs *before, struct kmt_slabs **ret)
 {
 	_cleanup_(cleanup_slabs) struct kmt_slabs *s = NULL;
-	_cleanup_(cleanup_links) struct links links = { 0 };
 	char path[PATH_MAX];
 	int err = kmt_slabs_load_counts(root, &s);
+	bool is_same;
 
 	if (err)
 		return err;
@@ -312,13 +357,21 @@ int kmt_slabs_load(const char *root, struct kmt_slabs **ret)
 		root = "";
 	if ((size_t)snprintf(path, sizeof(path), "%s/sys/kernel/slab", root) >= sizeof(path))
 		return kmt_err(-ENAMETOOLONG, "'%.32s...' is too long a path", root);
-	err = read_links(path, &links);
+	s->listing = listing_of(path);
+	is_same = before && s->listing && s->listing == before->listing;
+	if (!is_same || !take_over(s, before))
+		err = ask_aliases(path, s);
 	if (!err)
-		err = join_aliases(s, &links);
+		err = publish(s);
 	if (err)
 		return err;
 	*ret = take_ptr(s);
 	return 0;
+}
+
+int kmt_slabs_load(const char *root, struct kmt_slabs **ret)
+{
+	return kmt_slabs_load_again(root, NULL, ret);
 }
 
 /* One stored line, without its newline; it is cut up in place. */

@@ -52,6 +52,13 @@ int kmt_slabs_load(const char *root, struct kmt_slabs **ret);
  */
 int kmt_slabs_count_now(const char *root, bool is_shrunk, struct kmt_slabs **ret);
 /*
+ * The same for one who counts often. While no cache came or went since 'before' (NULL:
+ * there is none), what is fixed when a cache is made is taken from there: its aliases,
+ * the size of its sheaves.
+ */
+int kmt_slabs_count_again(const char *root, const struct kmt_slabs *before, bool is_shrunk,
+			  struct kmt_slabs **ret);
+/*
  * Count the caches of a list again, as close to a moment as can be: nothing but
  * /proc/slabinfo and /proc/meminfo is read. The bounds grow by what moved.
  */

@@ -86,7 +86,7 @@ static bool read_number(const struct machine *m, const char *cache, const char *
 static void look_at(const struct machine *m, struct kmt_slab_row *row)
 {
 	struct kmt_slab *c = &row->pub;
-	uint64_t slabs, capacity = 0, partial = 0, over, under = 0;
+	uint64_t slabs, partial = 0, over, under = 0;
 
 	/* of a cache without a slab nothing can be free: half of a kernel's, as a rule */
 	c->has_bounds = m->tells_slabs && !c->num_objs;
@@ -94,12 +94,13 @@ static void look_at(const struct machine *m, struct kmt_slab_row *row)
 		return;
 	if (!read_number(m, row->name, "cpu_slabs", &slabs))
 		return;
-	if (m->has_sheaves)
-		read_number(m, row->name, "sheaf_capacity", &capacity);
+	if (m->has_sheaves && !row->has_capacity)
+		read_number(m, row->name, "sheaf_capacity", &row->capacity);
+	row->has_capacity = true;
 	if (c->objs_per_slab && c->num_objs / c->objs_per_slab > PARTIAL_COUNTED)
 		read_number(m, row->name, "partial", &partial);
 	over = slabs * c->objs_per_slab;
-	over += capacity * (m->is_shrunk ? m->cpus :
+	over += row->capacity * (m->is_shrunk ? m->cpus :
 			    m->cpus * CPU_SHEAVES + m->nodes * NODE_SHEAVES);
 	if (partial > PARTIAL_COUNTED)
 		under = (partial - PARTIAL_COUNTED) * c->objs_per_slab;
@@ -185,7 +186,8 @@ static int open_dir(const char *root)
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-int kmt_slabs_count_now(const char *root, bool is_shrunk, struct kmt_slabs **ret)
+int kmt_slabs_count_again(const char *root, const struct kmt_slabs *before, bool is_shrunk,
+			  struct kmt_slabs **ret)
 {
 	_cleanup_close_ int dir = open_dir(root ? root : "");
 	struct machine m = {
@@ -195,7 +197,7 @@ int kmt_slabs_count_now(const char *root, bool is_shrunk, struct kmt_slabs **ret
 		.is_shrunk = is_shrunk,
 	};
 	struct kmt_slabs *s;
-	int err = kmt_slabs_load(root, &s);
+	int err = kmt_slabs_load_again(root, before, &s);
 
 	if (err)
 		return err;
@@ -208,6 +210,11 @@ int kmt_slabs_count_now(const char *root, bool is_shrunk, struct kmt_slabs **ret
 	s->memory.is_shrunk = is_shrunk;
 	*ret = s;
 	return 0;
+}
+
+int kmt_slabs_count_now(const char *root, bool is_shrunk, struct kmt_slabs **ret)
+{
+	return kmt_slabs_count_again(root, NULL, is_shrunk, ret);
 }
 
 /* ---- shrinking ---- */

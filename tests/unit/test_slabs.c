@@ -373,6 +373,44 @@ static void bounds(void **state)
 	kmt_slabs_free(s);
 }
 
+/* What is fixed when a cache is made is asked once, until one comes or goes. */
+static void counted_again(void **state)
+{
+	struct kmt_slabs *before, *s;
+
+	make_machine();
+	make_link("d_too", "d");
+	assert_int_equal(kmt_slabs_count_now(root, false, &before), 0);
+	bounds_are(before, "b", 32 * (4 * 3 + 2 * 10), 0);
+	assert_string_equal(kmt_slabs_find(before, "d")->aliases, "d_too");
+	write_file("sys/kernel/slab/:b/sheaf_capacity", "64\n");
+	write_file("sys/kernel/slab/a/cpu_slabs", "7\n");
+	assert_int_equal(kmt_slabs_count_again(root, before, false, &s), 0);
+	kmt_slabs_free(before);
+	bounds_are(s, "a", 7 * 42, 0);
+	bounds_are(s, "b", 32 * (4 * 3 + 2 * 10), 0);
+	bounds_are(s, "d", 5 + 150, 150);
+	assert_string_equal(kmt_slabs_find(s, "d")->aliases, "d_too");
+	before = s;
+
+	/* another name of a cache that was there: all is asked again */
+	make_link("d_as_well", "d");
+	assert_int_equal(kmt_slabs_count_again(root, before, false, &s), 0);
+	kmt_slabs_free(before);
+	bounds_are(s, "b", 64 * (4 * 3 + 2 * 10), 0);
+	assert_string_equal(kmt_slabs_find(s, "d")->aliases, "d_as_well\nd_too");
+	before = s;
+
+	/* in the list, but no directory of its own: it was not there before */
+	write_file("sys/kernel/slab/:b/sheaf_capacity", "16\n");
+	write_slabinfo(HEAD "b  5000 5008 256 16 1" TAIL "new 1 2 64 2 1" TAIL);
+	assert_int_equal(kmt_slabs_count_again(root, before, false, &s), 0);
+	kmt_slabs_free(before);
+	bounds_are(s, "b", 16 * (4 * 3 + 2 * 10), 0);
+	assert_null(kmt_slabs_find(s, "d"));
+	kmt_slabs_free(s);
+}
+
 static void without_bounds(void **state)
 {
 	struct kmt_slabs *s;
@@ -445,6 +483,7 @@ int main(void)
 		cmocka_unit_test(stored_faults),
 		cmocka_unit_test(running_stored),
 		cmocka_unit_test_setup_teardown(bounds, setup, teardown),
+		cmocka_unit_test_setup_teardown(counted_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(without_bounds, setup, teardown),
 		cmocka_unit_test_setup_teardown(shrunk, setup, teardown),
 		cmocka_unit_test(bounds_stored),
