@@ -35,8 +35,12 @@ void kmt_bpf_globals(void *mapped, struct kmt_pin_globals *ret)
 	struct kmemtrace_bpf__bss *bss = mapped;
 
 	*ret = (struct kmt_pin_globals){ .awake = &bss->kmt_awake, .own_tgid = &bss->kmt_own_tgid,
-					 .follow_lost = &bss->kmt_follow_lost,
-					 .bytes = sizeof(*bss) };
+					 .follow_lost = &bss->kmt_follow_lost };
+}
+
+size_t kmt_bpf_globals_size(void)
+{
+	return sizeof(struct kmemtrace_bpf__bss);
 }
 
 /* ---- one pin ---- */

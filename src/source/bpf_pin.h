@@ -22,8 +22,9 @@ struct kmt_pin_globals {
 	__u32 *awake;
 	__u32 *own_tgid;
 	const __u64 *follow_lost;
-	size_t bytes;			/* of all; the map's value */
 };
 void kmt_bpf_globals(void *mapped, struct kmt_pin_globals *ret);
+/* Of all of them: the map's value. */
+size_t kmt_bpf_globals_size(void);
 
 #endif

@@ -192,9 +192,19 @@ static void read_counts(const struct kmt_bpf *b, uint32_t i, struct kmt_snap_cpu
 	*ret = c;
 }
 
+/* NULL: none, or a number that no cache has. */
+static const struct kmt_wire_cache *cache_of(const struct kmt_bpf *b,
+					     const struct kmt_wire_site *id)
+{
+	return id->cache_row && id->cache_row <= b->plan.caches ? &b->caches[id->cache_row - 1] :
+								  NULL;
+}
+
 static uint8_t cache_state(const struct kmt_bpf *b, const struct kmt_wire_site *id)
 {
-	return id->cache_row ? b->caches[id->cache_row - 1].state : KMT_SITE_NEW;
+	const struct kmt_wire_cache *c = cache_of(b, id);
+
+	return c ? c->state : KMT_SITE_NEW;
 }
 
 /* What was in a cache when it was destroyed is followed no longer. */
@@ -228,7 +238,7 @@ static const char *site_cache(const struct kmt_bpf *b, const struct kmt_wire_sit
 {
 	*ret_inferred = false;
 	if (cache_state(b, id) == KMT_SITE_READY || cache_state(b, id) == KMT_SITE_GONE)
-		return b->caches[id->cache_row - 1].name;
+		return cache_of(b, id)->name;
 	if (id->type != KMT_WIRE_KMALLOC)
 		return NULL;
 	*ret_inferred = true;

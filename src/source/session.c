@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -130,8 +131,7 @@ static int map_tables(struct session *s)
 			return s->hashed;
 	}
 	b->hashed_fd = s->hashed;
-	kmt_bpf_globals(NULL, &s->g);
-	err = map_pin(s, KMT_PIN_GLOBALS, s->g.bytes, &s->globals, &s->globals_len);
+	err = map_pin(s, KMT_PIN_GLOBALS, kmt_bpf_globals_size(), &s->globals, &s->globals_len);
 	if (!err)
 		kmt_bpf_globals(s->globals, &s->g);
 	return err;

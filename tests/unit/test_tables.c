@@ -393,6 +393,23 @@ static void test_cache_names(void **state)
 	assert_true(s.sites[3].key.cache_inferred);
 }
 
+/* A number that no cache has: a call site of which no cache is known. */
+static void test_cache_number(void **state)
+{
+	static const uint32_t rows[] = { CACHES + 1, UINT16_MAX, 1u << 28 };
+	struct tables *t = *state;
+	struct seen s;
+
+	/* what lies behind the caches is one with a name, if it is read as one */
+	memset(t->stacks, KMT_SITE_READY, sizeof(t->stacks));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		add_site(t, 0, KMT_WIRE_CACHE)->cache_row = rows[i];
+		look(t, &s);
+		assert_int_equal(s.snap.n_sites, 1);
+		assert_null(s.sites[0].key.cache);
+	}
+}
+
 /* The kernel's unit is 8.192 us, ours 1.024 us: bucket k there is k + 3 here. */
 static void test_lifetimes(void **state)
 {
@@ -570,7 +587,7 @@ int main(void)
 		TEST(test_free_sites),
 		TEST(test_stack_key),
 		TEST(test_task_key),
-		TEST(test_cache_names),
+		TEST(test_cache_names), TEST(test_cache_number),
 		TEST(test_lifetimes),
 		TEST(test_cache_lookup),
 		TEST(test_objects),
