@@ -148,7 +148,8 @@ int kmt_kept_source(struct kmt_select *s, const struct kmt_kept *place)
 
 int kmt_kept_view(struct kmt_ask *a)
 {
-	const enum kmt_key key = kmt_kept_ask_of(a->select.source)->key;
+	const struct kmt_kept_ask *ask = kmt_kept_ask_of(a->select.source);
+	const enum kmt_key key = ask->key;
 	const bool no_stacks = a->stacks && key != KMT_BY_STACK;
 	const struct kmt_analysis *view;
 	enum kmt_key wanted;
@@ -158,6 +159,10 @@ int kmt_kept_view(struct kmt_ask *a)
 	if (key == KMT_BY_STACK)
 		a->stacks = true;
 	view = kmt_analysis_find(a->by ? a->by : "site");
+	if (ask->no_objects && (a->min_age_ns || (view && (view->needs & KMT_NEEDS_OBJECTS))))
+		return kmt_err(-EOPNOTSUPP, "session '%s' was started with --no-objects: it has none "
+			       "for %s%s", a->select.session, a->min_age_ns ? "--min-age" : "the view ",
+			       a->min_age_ns ? "" : view->name);
 	/* what is no view is told later */
 	if (!no_stacks && (!view || kmt_key_serves(key, view, false)))
 		return 0;

@@ -539,6 +539,10 @@ kill_at() {
 	refused 2 "exclude each other" stat --session one --from /dev/null
 	refused 2 "runs no command" stat --session one -- true
 	refused 2 "no view" stat --session one --by nope
+	start bare --no-objects
+	refused 2 "started with --no-objects: it has none for the view object" stat --session bare --by object
+	refused 2 "it has none for --min-age" stat --session bare --min-age 1s
+	"$KMT" stop bare
 	expect "names for the completion" "$("$KMT" list --names sessions)" = one
 }
 
