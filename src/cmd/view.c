@@ -192,6 +192,16 @@ static int place_lines(struct kmt_view *v)
 	return 0;
 }
 
+static int note_session(const struct kmt_select *s, struct kmt_report *r)
+{
+	if (kmt_kept_is_over(s->source))
+		return kmt_report_note(r, "session '%s' was stopped or reset while it was read: this is "
+				       "what it counted until then; peaks are the highest that this "
+				       "command has read", s->session);
+	return kmt_report_note(r, "session '%s' goes on without a process: peaks are the highest "
+			       "that this command has read", s->session);
+}
+
 static int make_report(struct kmt_view *v, uint64_t interval_ns, struct kmt_report **ret_report)
 {
 	struct kmt_analysis_in in;
@@ -208,8 +218,7 @@ static int make_report(struct kmt_view *v, uint64_t interval_ns, struct kmt_repo
 	if (!err)
 		err = v->analysis->run(&in, &r);
 	if (!err && v->ask->select.session)
-		err = kmt_report_note(r, "session '%s' goes on without a process: peaks are the "
-				      "highest that this command has read", v->ask->select.session);
+		err = note_session(&v->ask->select, r);
 	if (!err)
 		err = shape(v, r);
 	if (err) {

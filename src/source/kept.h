@@ -104,6 +104,8 @@ const struct kmt_kept_ask *kmt_kept_ask_of(const struct kmt_source *src);
 const struct kmt_facts *kmt_kept_facts(const struct kmt_source *src);
 /* The sizes its tables have, whatever was asked for; bytes 0: live objects are not known. */
 void kmt_kept_sizes(const struct kmt_source *src, uint64_t *ret_sites, uint64_t *ret_object_bytes);
+/* It was stopped, or another has taken its place: nothing is counted any more. */
+bool kmt_kept_is_over(const struct kmt_source *src);
 int kmt_kept_fills(const struct kmt_source *src, struct kmt_kept_fill *ret_sites,
 		   struct kmt_kept_fill *ret_caches, struct kmt_kept_fill *ret_stacks,
 		   struct kmt_kept_fill *ret_objects);

@@ -435,6 +435,14 @@ void kmt_kept_sizes(const struct kmt_source *src, uint64_t *ret_sites, uint64_t 
 	*ret_object_bytes = kmt_bpf_plan_object_bytes(p);
 }
 
+/* Its pins were what kept it going; the directory goes last. */
+bool kmt_kept_is_over(const struct kmt_source *src)
+{
+	struct stat st;
+
+	return !fstat(((const struct session *)src)->dir, &st) && !st.st_nlink;
+}
+
 static int count_object(void *ctx, uint64_t key, const struct kmt_hashed_object *o)
 {
 	++*(uint64_t *)ctx;

@@ -230,6 +230,39 @@ expect_gone() {
 	expect frees "$(sum frees "$SITE")" = 1000
 }
 
+@test "who reads on is told when a session was stopped, or another took its place" {
+	local how said
+	mine w --sites 1000 --objects 4096
+	for how in reset stop; do
+		said=$D/said.$how
+		background "$KMT" stat --session w -i 0.2 -t 30 --format ndjson --limit 1 >"$said" 2>"$ERR"
+		until_true 30 grep -q "goes on without a process" "$said"
+		! grep -q "was stopped or reset" "$said" || fail "told before $how"
+		"$KMT" "$how" w 2>/dev/null
+		until_true 30 grep -q "session 'w' was stopped or reset while" "$said" ||
+			fail "not told after $how"
+		kill "$JOB"
+		wait "$JOB" || true
+	done
+	expect "left" "$(ls "$PLACE")" = ""
+}
+
+@test "the build with sanitizers reads a session too" {
+	[ -x "$ROOT/build/san/kmemtrace" ] || skip "no build with sanitizers (make SAN=1)"
+	KMT=$ROOT/build/san/kmemtrace
+	mine s --sites 1000 --objects 4096
+	hold a 100 1000
+	session_json s
+	expect allocs "$(sum allocs "$SITE")" = 100
+	"$KMT" status s >"$OUT"
+	"$KMT" top --session s --batch -n 1 --limit 1 >"$OUT"
+	"$KMT" snapshot s -o "$D/s.kmt"
+	"$KMT" reset s 2>/dev/null
+	let_go a
+	session_json s
+	expect "frees of older objects" "$(value quality.frees_before_start)" -ge 100
+}
+
 @test "--interval: counts of each interval, live memory as it is" {
 	mine
 	hold a 1000 1000
