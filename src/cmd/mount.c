@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,6 +20,12 @@
 #include "control/fuse.h"
 #include "control/tree.h"
 
+/*
+ * It may serve for months. Texts and lists of many MB come and go in the heaps of many
+ * threads, and left there what a moment needed would stay: from this size on memory
+ * is the kernel's own to take back.
+ */
+#define OWN_MAPPING	(128 * 1024)
 /* What a file that was closed may take on its way to the tree. */
 #define CLOSE_WAIT_MS	2000
 
@@ -132,6 +139,7 @@ static int serve(struct mount *m)
 	struct kmt_tracers *tracers = NULL;
 	int status;
 
+	mallopt(M_MMAP_THRESHOLD, OWN_MAPPING);
 	if (m->o->session)
 		return serve_session(m);
 	if (kmt_tracers_new(&opts, &tracers))

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
@@ -72,6 +73,7 @@ static void op_end(void *tracer)
 		*at = t->next;
 	pthread_mutex_unlock(&t->all->lock);
 	tracer_free(t);
+	malloc_trim(0);	/* smaller pieces, see cmd/mount.c for the large ones */
 }
 
 static int op_get(void *tracer, enum kmt_knob knob, struct kmt_buf *out)
@@ -145,6 +147,7 @@ void kmt_tracer_forget(struct kmt_tracer *t)
 	kmt_recent_clear(t->kept);
 	kmt_pipe_clear(t->pipe);
 	pthread_mutex_unlock(&t->pipe_lock);
+	malloc_trim(0);
 }
 
 static int op_clear(void *tracer)

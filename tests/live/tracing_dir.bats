@@ -234,6 +234,27 @@ teardown() {
 	expect "percent" "$(cells trace_stat/pingpong cross_cpu_pct "$SITE")" = 100.00
 }
 
+# KiB of its own memory that the process has, without the mapped tables.
+own_memory() {
+	awk '/^RssAnon:/ { print $2 }' "/proc/$MOUNT/status"
+}
+
+@test "what tracers and readers needed is given back when they end" {
+	local i before
+	"$LOAD/msgq" -n 100 -s 1000
+	for i in 1 2 3 4; do
+		mkdir "instances/$i"
+		echo 16384 > "instances/$i/buffer_size_kb"
+		echo kmemtrace > "instances/$i/current_tracer"
+	done
+	for i in 1 2 3 4 5 6 7 8; do "$LOAD/msgq" -n 4000 -s 3000; done
+	for i in 1 2 3 4; do cat "instances/$i"/trace_stat/* "instances/$i/trace" >/dev/null; done
+	before=$(own_memory)
+	rmdir instances/*
+	expect "KiB before" "$before" -ge 8192
+	expect "KiB left of $before" "$(own_memory)" -le 49152
+}
+
 @test "the end leaves nothing behind" {
 	echo kmemtrace > current_tracer
 	mkdir instances/one
