@@ -19,6 +19,8 @@
 #include <curses.h>
 #include <term.h>
 
+#include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/err.h"
 
 #define ESCAPE_MS	25	/* a key that sends several bytes sends them faster */
@@ -234,22 +236,45 @@ static void set_modes(void)
 	curs_set(0);
 }
 
+/* ncurses opens one that cannot move its cursor too, and what it shows there is a mess. */
+static int check_type(void)
+{
+	_cleanup_buf_ struct kmt_buf shown = { 0 };
+	const char *name = getenv("TERM"), *cup;
+	int why;
+
+	if (!name || !*name)
+		return kmt_err(-ENXIO, "TERM is not set, so the terminal's type is not known");
+	kmt_buf_escape(&shown, name, 40);
+	if (setupterm(name, STDOUT_FILENO, &why) == ERR)
+		return kmt_err(-ENXIO, "the terminal type '%s' is not known or can do too little",
+			       kmt_buf_str(&shown));
+	cup = tigetstr("cup");
+	del_curterm(cur_term);
+	if (!cup || cup == (char *)-1)
+		return kmt_err(-ENXIO, "a terminal of type '%s' cannot move its cursor",
+			       kmt_buf_str(&shown));
+	return 0;
+}
+
 int kmt_term_open(struct kmt_term **ret)
 {
-	const char *name = getenv("TERM");
 	struct curses_term *ct;
+	int err;
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) ||
 	    tcgetattr(STDOUT_FILENO, &before.termios))
 		return kmt_err(-ENOTTY, "standard input and output are no terminal");
+	err = check_type();
+	if (err)
+		return err;
 	ct = calloc(1, sizeof(*ct));
 	if (!ct)
 		return kmt_err(-ENOMEM, "out of memory");
 	ct->screen = newterm(NULL, stdout, stdin);
 	if (!ct->screen) {
 		free(ct);
-		return kmt_err(-ENXIO, "the terminal type '%.40s' is not known or can do too little",
-			       name ? name : "");
+		return kmt_err(-ENXIO, "the terminal cannot be used");
 	}
 	set_modes();
 	ct->has_colors = start_colors();

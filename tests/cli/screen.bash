@@ -14,14 +14,15 @@ tm() {
 	env -u TMUX tmux -S "$D/tmux$SCREENS" -f /dev/null "$@" 3>&-
 }
 
-# screen COLUMNS LINES ARG...: top runs; SCREEN_ENV holds settings for env(1).
+# screen COLUMNS LINES ARG...: top runs; SCREEN_ENV holds settings for env(1), SCREEN_DIR
+# where it runs.
 # When it ends, $STATUS has its exit status and $D/stty how it left the terminal.
 screen() {
 	local columns=$1 lines=$2
 	shift 2
 	SCREENS=$((SCREENS + 1))	# a server that ends still has its socket
 	{
-		echo "cd '$D'"
+		echo "cd '${SCREEN_DIR:-$D}'"
 		echo "env ${SCREEN_ENV:-LC_ALL=C.UTF-8} '$KMT' top ${*@Q} 2>'$D/err'"
 		echo "echo \$? >'$STATUS.new'"
 		echo "stty -a >'$D/stty'"

@@ -15,10 +15,28 @@ teardown() { screen_end; }
 # --- without a screen -------------------------------------------------------------
 
 @test "no terminal, an unknown one: one line says so" {
+	local name
 	refused 3 "see --batch" top "$DEMO"
 	SCREEN_ENV="TERM=no-such-terminal" screen 80 24 "$DEMO"
 	ends_with 3
 	grep -q "'no-such-terminal' is not known" "$D/err"
+	expect lines "$(wc -l <"$D/err")" = 1
+	# ncurses knows these two, but no screen can be made of them
+	for name in dumb unknown; do
+		screen_end
+		rm -f "$STATUS"
+		SCREEN_ENV="TERM=$name" screen 80 24 "$DEMO"
+		ends_with 3
+		expect lines "$(wc -l <"$D/err")" = 1
+		grep -q "see --batch" "$D/err" || fail "$(cat "$D/err")"
+	done
+	for name in "-u TERM" TERM=; do
+		screen_end
+		rm -f "$STATUS"
+		SCREEN_ENV=$name screen 80 24 "$DEMO"
+		ends_with 3
+		grep -q "TERM is not set" "$D/err" || fail "$(cat "$D/err")"
+	done
 }
 
 @test "options that belong elsewhere" {

@@ -8,7 +8,11 @@ load ../cli/screen.bash
 
 setup_file() { live_setup_file; }
 setup() { live_setup; need_bpf; need_tmux; }
-teardown() { screen_end; live_teardown; }
+teardown() {
+	screen_end
+	! mountpoint -q "$D/full" || umount -l "$D/full"
+	live_teardown
+}
 
 cpu_1_has_600() { shown | grep -qE '^[> ] *1\.2 MiB +600 .* 1$'; }
 
@@ -146,6 +150,49 @@ all_received() { ! shown | grep -F 'load_msg+0x' | grep -qv ' 0 B '; }
 	keys q
 	ends_with 0
 	rmdir "$cgroup/kmemtrace-top"
+}
+
+@test "who: a task whose name drives terminals and is no UTF-8" {
+	local size
+	# ESC [ 2 J, a newline, two bytes that begin nothing, a tab, a bell
+	background python3 -c 'import ctypes, select, time
+ctypes.CDLL(None).prctl(15, b"\x1b[2J\n\xff\xfe\t\x07z")
+keep = []
+while True:
+    keep.append(select.epoll()) if len(keep) < 50 else select.epoll().close()
+    time.sleep(0.02)'
+	# rows keep the name that the task had at first
+	until_true 60 grep -q 2J "/proc/${JOBS[-1]}/comm"
+	for size in "80 24" "200 60"; do
+		# shellcheck disable=SC2086 # columns and lines
+		screen $size --by task
+		wait_for "[5 Task]"
+		keys '/' 'task~x1b' Enter
+		wait_for '\x1b[2J\x0a\xff\xfe\x09'	# the rest is cut at 80 columns
+		has "kmemtrace top: "
+		has "[5 Task]"
+		keys q
+		ends_with 0
+		screen_end
+		rm -f "$STATUS"
+	done
+}
+
+@test "w on a full disk: it is said, nothing is left, and the screen goes on" {
+	local full=$D/full
+	mkdir "$full"
+	mount -t tmpfs -o size=64k none "$full"
+	dd if=/dev/zero of="$full/fill" bs=1k count=60 2>/dev/null
+	SCREEN_DIR=$full screen 80 24
+	wait_for "[1 Sites]"
+	keys w
+	wait_for "No space left"
+	expect files "$(ls "$full")" = fill
+	keys 2
+	wait_for "[2 Caches]"
+	keys q
+	ends_with 0
+	screen_end
 }
 
 @test "--batch -n 3: three tables of three intervals; nothing of them is left behind" {
