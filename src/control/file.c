@@ -2,6 +2,7 @@
 /* Open files: what is common to all types. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -48,6 +49,26 @@ static int truncate_file(struct kmt_file *f)
 	return err;
 }
 
+/* Count statistics among those that are open, or refuse them. */
+static int hold_text(struct kmt_file *f)
+{
+	struct kmt_tree *t = f->instance->tree;
+	const uint64_t max = t->opts.max_stat_bytes;
+	uint64_t others;
+	bool fits;
+
+	pthread_mutex_lock(&t->lock);
+	others = t->stat_bytes;
+	fits = !others || (others <= max && f->text.cap <= max - others);
+	if (fits) {
+		t->stat_bytes += f->text.cap;
+		f->held_bytes = f->text.cap;
+	}
+	pthread_mutex_unlock(&t->lock);
+	return fits ? 0 : kmt_err(-ENOMEM, "open files of trace_stat/ take %" PRIu64
+				  " MiB already", others >> 20);
+}
+
 static int prepare_read(struct kmt_file *f)
 {
 	int err = 0;
@@ -59,6 +80,8 @@ static int prepare_read(struct kmt_file *f)
 		err = f->row.type->text(f, &f->text);
 	if (!err && f->text.error)
 		err = kmt_err(f->text.error, "no memory for the text");
+	if (!err && f->row.stat)
+		err = hold_text(f);
 	if (err)
 		refused(f, err, NULL, 0);
 	return err;
@@ -66,6 +89,9 @@ static int prepare_read(struct kmt_file *f)
 
 static void file_free(struct kmt_file *f)
 {
+	pthread_mutex_lock(&f->instance->tree->lock);
+	f->instance->tree->stat_bytes -= f->held_bytes;
+	pthread_mutex_unlock(&f->instance->tree->lock);
 	kmt_buf_done(&f->text);
 	kmt_buf_done(&f->list);
 	kmt_buf_done(&f->left);

@@ -27,6 +27,7 @@ enum slot {
 	SLOT_END = 0x4000,
 };
 
+#define MAX_STAT_BYTES	(512u << 20)
 #define DIR_MODE	(S_IFDIR | 0750)
 #define STAT_MODE	(S_IFREG | 0640)
 
@@ -143,6 +144,8 @@ int kmt_tree_new(const struct kmt_tree_opts *opts, struct kmt_tree **ret_tree)
 		return kmt_err(-ENOMEM, "no memory for the tree");
 	t->opts = *opts;
 	t->ops = opts->ops;
+	if (!t->opts.max_stat_bytes)
+		t->opts.max_stat_bytes = MAX_STAT_BYTES;
 	pthread_mutex_init(&t->lock, NULL);
 	kmt_cond_init(&t->dropped);
 	err = instance_make(t, "", &root);

@@ -40,6 +40,12 @@ struct kmt_tree_opts {
 	 * has returned, so what was open a moment ago may be on its way.
 	 */
 	unsigned close_wait_ms;
+	/*
+	 * Most bytes that all open files of trace_stat/ take together: who may only read
+	 * them must not have all memory by opening again and again. 0: 512 MiB. One alone
+	 * may be larger.
+	 */
+	uint64_t max_stat_bytes;
 };
 
 struct kmt_tree_stat {

@@ -38,6 +38,7 @@ struct kmt_tree {
 	pthread_cond_t dropped;	/* an instance has no users any more */
 	struct kmt_instance *first;	/* the root; then in the order of making */
 	uint64_t n_made;
+	uint64_t stat_bytes;	/* of open files of trace_stat/ */
 };
 
 /* A row of files.def, of the options, or of stats.def. */
@@ -56,6 +57,7 @@ struct kmt_file {
 	int	flags;		/* of open(2) */
 	pthread_mutex_t lock;	/* of what follows: threads may share an open file */
 	struct kmt_buf text;	/* all there is to read, from open on */
+	uint64_t held_bytes;	/* of it, in the tree's sum */
 	void	*kept;		/* trace: of ops->text_open() */
 	struct kmt_buf list;	/* list: what was written up to now */
 	struct kmt_buf left;	/* pipe: the rest of a line of which a part was read */

@@ -19,6 +19,8 @@ struct world {
 	struct fake_tracer *made;	/* the last */
 };
 
+#define MAX_TEXTS	1024	/* bytes of statistics that are open */
+
 static struct world *current;
 
 static int make_noted(void *ctx, const char *name, void **ret_tracer)
@@ -33,7 +35,8 @@ static int make_noted(void *ctx, const char *name, void **ret_tracer)
 static int set_up(void **state)
 {
 	struct world *w = calloc(1, sizeof(*w));
-	struct kmt_tree_opts opts = { .has_stat_group = true, .stat_gid = 77 };
+	struct kmt_tree_opts opts = { .has_stat_group = true, .stat_gid = 77,
+				      .max_stat_bytes = MAX_TEXTS };
 
 	current = w;
 	w->ops = fake_ops(&w->fake);
@@ -551,6 +554,30 @@ static void test_error_log(void **state)
 
 /* ---- how files are used ---- */
 
+/* Who opens again and again does not get all memory; what is closed makes room. */
+static void test_many_texts(void **state)
+{
+	static const char path[] = "trace_stat/call_site";
+	struct world *w = *state;
+	struct kmt_file *f[MAX_TEXTS], *one;
+	char *text = cat_by(w, path, 4096);
+	size_t n = 0, most = MAX_TEXTS / strlen(text);
+
+	while (n <= most && !kmt_tree_open(w->tree, node(w, path), O_RDONLY, &f[n]))
+		n++;
+	assert_in_range(n, 2, most);
+	assert_int_equal(kmt_tree_open(w->tree, node(w, path), O_RDONLY, &one), -ENOMEM);
+	assert_cat(w, "tracing_on", "1\n");	/* no statistics */
+	kmt_file_close(f[n - 1]);
+	f[n - 1] = open_path(w, path, O_RDONLY);
+	while (n)
+		kmt_file_close(f[--n]);
+	free(text);
+	text = log_text(w, "error_log");
+	assert_non_null(strstr(text, "trace_stat/call_site: error: open files of trace_stat/ take "));
+	free(text);
+}
+
 static void test_access(void **state)
 {
 	struct world *w = *state;
@@ -584,7 +611,8 @@ int main(void)
 		TEST(test_what_there_is), TEST(test_group), TEST(test_words), TEST(test_options),
 		TEST(test_lists), TEST(test_readme), TEST(test_trace), TEST(test_free_buffer),
 		TEST(test_pipe), TEST(test_stat_files),
-		TEST(test_instances), TEST(test_error_log), TEST(test_access),
+		TEST(test_instances), TEST(test_error_log), TEST(test_many_texts),
+		TEST(test_access),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
