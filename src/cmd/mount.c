@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <malloc.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "cmd/child.h"
 #include "cmd/cmd.h"
 #include "cmd/mount_dir.h"
 #include "cmd/mount_session.h"
@@ -152,16 +155,28 @@ static int serve(struct mount *m)
 
 /* ---- in the background ---- */
 
-/* Until the child says that it serves, and it does; its own words are on standard error. */
-static int wait_for_child(const struct mount *m, pid_t child, int fd)
+/* What the child says; -1: a signal asks us to end, as it then shall. */
+static ssize_t hear(struct kmt_run *run, pid_t child, int fd)
 {
-	char said, file[4096 + 16];
+	struct pollfd p[] = { { .fd = fd, .events = POLLIN }, { .fd = run->signal_fd, .events = POLLIN } };
+	char said;
+
+	while (!kmt_run_over(run) && (poll(p, 2, -1) < 0 || !p[0].revents))
+		;
+	if (!run->signal)
+		return read(fd, &said, 1);
+	kill(child, SIGTERM);
+	return -1;
+}
+
+/* Until the child says that it serves, and it does; its own words are on standard error. */
+static int wait_for_child(const struct mount *m, struct kmt_run *run, pid_t child, int fd)
+{
+	char file[4096 + 16];
 	struct stat st;
 	int status = 0;
-	ssize_t n;
+	ssize_t n = hear(run, child, fd);
 
-	while ((n = read(fd, &said, 1)) < 0 && errno == EINTR)
-		;
 	snprintf(file, sizeof(file), "%s/README", m->path);
 	if (n == 1 && !stat(file, &st))
 		return KMT_EXIT_OK;
@@ -169,6 +184,8 @@ static int wait_for_child(const struct mount *m, pid_t child, int fd)
 		return kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "%s: mounted, but it does not answer", m->path);
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
+	if (run->signal)
+		return 128 + run->signal;
 	if (!WIFEXITED(status))
 		return kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "the background process was killed");
 	return WEXITSTATUS(status);
@@ -184,23 +201,26 @@ static int keep_only(int fd)
 
 static int serve_behind(struct mount *m)
 {
-	int fds[2];
+	struct kmt_run run = KMT_RUN_NONE;
+	int fds[2], status;
 	pid_t child;
 
 	if (pipe2(fds, O_CLOEXEC))
 		return kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "no pipe: %s", strerror(errno));
+	if (kmt_run_init(&run, NULL))
+		return status_of(-EIO);
 	fflush(NULL);
 	child = fork();
 	if (child < 0)
 		return kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "no process: %s", strerror(errno));
 	if (child) {
-		int status;
-
 		close(fds[1]);
-		status = wait_for_child(m, child, fds[0]);
+		status = wait_for_child(m, &run, child, fds[0]);
 		close(fds[0]);
+		kmt_run_done(&run);
 		return status;
 	}
+	kmt_run_done(&run);
 	setsid();
 	m->told = keep_only(fds[1]);
 	if (m->told < 0 || chdir("/"))

@@ -143,6 +143,25 @@ let_go() {
 	until_true 60 eval "! kill -0 $pid"
 }
 
+@test "in the background: a signal before it serves ends all of it" {
+	local after job ended=0
+	for after in 0 0 0 0.005 0.01; do
+		"$KMT" mount --daemon "$M" 3>&- &
+		job=$!
+		JOBS+=("$job")
+		sleep "$after"
+		kill -TERM "$job" 2>/dev/null || true
+		if wait "$job"; then	# it was there already
+			umount "$M"
+		else
+			ended=$((ended + 1))
+		fi
+		until_true 60 eval '! pgrep -f "mount --daemon $M\$"' ||
+			fail "it goes on: $(pgrep -fa "mount --daemon $M\$")"
+	done
+	expect "ended in time" "$ended" -ge 1
+}
+
 @test "a group may read the statistics and nothing else" {
 	mounted --stat-group daemon
 	local as=(setpriv --reuid=65534 --regid="$(getent group daemon | cut -d: -f3)" --clear-groups)
