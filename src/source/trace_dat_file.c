@@ -209,6 +209,18 @@ static int read_buffer_7(struct kmt_tdat_file *f, struct kmt_perf_bytes *b, uint
 
 /* ---- version 7 ------------------------------------------------------------------- */
 
+/*
+ * A file may name the same section again and again, and a few bytes may unpack to
+ * MAX_PART: all of them together are no larger than one can be.
+ */
+static int take_room(struct kmt_tdat_file *f, uint64_t at, uint64_t len)
+{
+	if (len > MAX_PART - f->taken)
+		return bad(at, "its sections are larger than any kernel's, together");
+	f->taken += len;
+	return 0;
+}
+
 /* A section's content, unpacked; free() *ret. */
 static int read_section(struct kmt_tdat_file *f, uint64_t at, unsigned want, unsigned char **ret,
 			size_t *ret_len)
@@ -230,6 +242,9 @@ static int read_section(struct kmt_tdat_file *f, uint64_t at, unsigned want, uns
 		return bad(at, "another section than it must be");
 	if (len > MAX_PART || len > f->size)
 		return bad(at, "a section ends beyond the file");
+	err = take_room(f, at, len);
+	if (err)
+		return err;
 	raw = malloc(len + 1);
 	if (!raw)
 		return kmt_err(-ENOMEM, "no memory for %" PRIu64 " bytes of a section", len);
@@ -246,6 +261,9 @@ static int read_section(struct kmt_tdat_file *f, uint64_t at, unsigned want, uns
 	out_len = kmt_perf_u32(&b);
 	if (b.is_short || in_len > b.left || out_len > MAX_PART)
 		return bad(at, "a compressed section has an impossible length");
+	err = take_room(f, at, out_len);
+	if (err)
+		return err;
 	out = malloc(out_len + 1);
 	if (!out)
 		return kmt_err(-ENOMEM, "no memory for %" PRIu64 " bytes of a section", out_len);

@@ -64,6 +64,8 @@ struct kmt_tdat_file {
 	uint32_t page_size;		/* of the machine */
 	struct kmt_tdat_layout layout;
 	bool	 has_layout;
+	uint64_t taken;			/* bytes of all sections read, each as often as it was named */
+	uint32_t n_formats;		/* of events, of whatever kind */
 	struct kmt_tdat_event event[KMT_TDAT_EVENTS];
 	size_t	 n_events;
 	int64_t	 stack_id;		/* -1: no kernel stacks in there */

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "base/err.h"
 #include "source/source.h"
 
 extern const struct kmt_source_ops kmt_source_trace_dat;
@@ -258,11 +259,53 @@ static void big_32(void **state)
 	read_file(true, 4);
 }
 
+/* An option of version 7 that says where a section lies. */
+static void put_place(struct out *o, unsigned id, uint64_t at)
+{
+	put(o, id, 2);
+	put(o, 8, 4);
+	put(o, at, 8);
+}
+
+/* A few bytes that name a large section again and again cost its size once, and no more. */
+static void sections_again(void **state)
+{
+	enum { DONE = 0, EVENT_FORMATS = 18, LARGE = 200 << 20, AT = 2048 };
+	struct out o = { .word = 8 };
+	struct kmt_source *src = NULL;
+	char path[64];
+	const struct kmt_source_opts opts = { .path = path };
+	int fd = memfd_create("trace.dat", MFD_CLOEXEC);
+
+	put_bytes(&o, "\x17\x08\x44tracing7", 12);
+	put(&o, 0, 1);
+	put(&o, 8, 1);
+	put(&o, PAGE, 4);
+	put_bytes(&o, "none\0", 6);
+	put(&o, 64, 8);
+	o.n = 64;			/* the options: what they are, how, a name, length */
+	put(&o, 0, 8);
+	put(&o, 3 * 14, 8);
+	put_place(&o, EVENT_FORMATS, AT);
+	put_place(&o, EVENT_FORMATS, AT);
+	put_place(&o, DONE, 0);
+	o.n = AT;			/* zeros: no systems and no formats */
+	put(&o, EVENT_FORMATS, 8);
+	put(&o, LARGE, 8);
+	assert_int_equal(write(fd, o.data, o.n), o.n);
+	assert_int_equal(ftruncate(fd, AT + 16 + LARGE), 0);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	assert_int_equal(kmt_source_trace_dat.open(&opts, &src), -EBADMSG);
+	assert_non_null(strstr(kmt_err_text(), "offset 2048: its sections are larger"));
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(little_64), cmocka_unit_test(big_64),
 		cmocka_unit_test(little_32), cmocka_unit_test(big_32),
+		cmocka_unit_test(sections_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
