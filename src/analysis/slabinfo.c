@@ -23,7 +23,8 @@ extern const struct kmt_analysis kmt_analysis_slabinfo;
 #define _cleanup_books_ _cleanup_(kmt_books_done)
 
 enum { MEMORY, OBJECTS, SIZE, TRACED, REAL, DIFFERENCE, EXPLAINED, VERDICT, OFF, REAL_BYTES, ALLOCS,
-       UNTRACED, RCU, RCU_BYTES, TOLERANCE, OLDER, BASELINE, TOTAL, KERNEL, ALIASES, SLAB, UTILISATION, CACHE };
+       UNTRACED, RCU, RCU_BYTES, TOLERANCE, OLDER, BASELINE, TOTAL, KERNEL, ALIASES, SLAB,
+       UTILISATION, CACHE };
 
 static const struct kmt_column columns[] = {
 	[MEMORY]     = { "memory_bytes", "MEMORY", KMT_UNIT_BYTES, KMT_SHOWN, false },

@@ -284,7 +284,6 @@ static int write_books(struct top *t, const char *path)
 {
 	struct kmt_recorder r = KMT_RECORDER_NONE;
 	int status = kmt_recorder_open(&r, path, false);
-	bool is_ours = !status;		/* no file of that name was there */
 
 	/* the kernel's own counts are of this moment; so must ours be */
 	if (!status)
@@ -292,9 +291,7 @@ static int write_books(struct top *t, const char *path)
 	if (!status && (kmt_view_update(&t->view) ||
 			kmt_books_write(&t->view, &r, t->own_argv)))
 		status = kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "%s", kmt_err_text());
-	kmt_recorder_done(&r);
-	if (status && is_ours)
-		unlink(path);		/* a part of it says nothing */
+	kmt_recorder_done(&r);	/* which leaves no part of them */
 	return status;
 }
 

@@ -383,7 +383,9 @@ static int each_object(void *ctx, int (*cb)(void *cb_ctx, const struct kmt_snap_
 	if (b->plan.hashed)
 		return kmt_bpf_each_hashed(b, on_hashed, &walk);
 	for (uint32_t i = 0; i < b->plan.buckets; i++) {
-		for (int w = 0; w < KMT_BUCKET_WAYS && !is_empty(&b->objects[i]); w++) {
+		if (is_empty(&b->objects[i]))
+			continue;
+		for (int w = 0; w < KMT_BUCKET_WAYS; w++) {
 			struct kmt_snap_object o = { 0 };
 			int err;
 

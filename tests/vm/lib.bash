@@ -38,6 +38,16 @@ apt_of() {
 		-o Acquire::Retries=2 "$@"
 }
 
+# unpack RELEASE DIR PACKAGE...: nothing is installed; the packages stay in DIR.deb
+unpack() {
+	local release=$1 to=$2 deb
+	shift 2
+	mkdir -p "$to.deb" && (cd "$to.deb" && apt_of "$release" apt-get download "$@") || return 1
+	for deb in "$to.deb"/*.deb; do
+		dpkg-deb -x "$deb" "$to" || return 1
+	done
+}
+
 # depends RELEASE PACKAGE PATTERN: what it depends on, by name
 depends() {
 	apt_of "$1" apt-cache depends --no-recommends --no-suggests "$2" |
