@@ -155,18 +155,15 @@ static int serve(struct mount *m)
 
 /* ---- in the background ---- */
 
-/* What the child says; -1: a signal asks us to end, as it then shall. */
-static ssize_t hear(struct kmt_run *run, pid_t child, int fd)
+/* What the child says; 0: it has ended; -1: a signal asks us to end. */
+static ssize_t hear(struct kmt_run *run, int fd)
 {
 	struct pollfd p[] = { { .fd = fd, .events = POLLIN }, { .fd = run->signal_fd, .events = POLLIN } };
 	char said;
 
 	while (!kmt_run_over(run) && (poll(p, 2, -1) < 0 || !p[0].revents))
 		;
-	if (!run->signal)
-		return read(fd, &said, 1);
-	kill(child, SIGTERM);
-	return -1;
+	return run->signal ? -1 : read(fd, &said, 1);
 }
 
 /* Until the child says that it serves, and it does; its own words are on standard error. */
@@ -175,12 +172,17 @@ static int wait_for_child(const struct mount *m, struct kmt_run *run, pid_t chil
 	char file[4096 + 16];
 	struct stat st;
 	int status = 0;
-	ssize_t n = hear(run, child, fd);
+	ssize_t n = hear(run, fd);
+	bool answers;
 
 	snprintf(file, sizeof(file), "%s/README", m->path);
-	if (n == 1 && !stat(file, &st))
+	answers = n == 1 && !stat(file, &st);
+	/* while it was asked a signal may have come: who is told of one must not leave a child */
+	if (kmt_run_over(run))
+		kill(child, SIGTERM);
+	else if (answers)
 		return KMT_EXIT_OK;
-	if (n == 1)
+	else if (n == 1)
 		return kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "%s: mounted, but it does not answer", m->path);
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
@@ -217,7 +219,9 @@ static int serve_behind(struct mount *m)
 		close(fds[1]);
 		status = wait_for_child(m, &run, child, fds[0]);
 		close(fds[0]);
-		kmt_run_done(&run);
+		/* once it serves no signal shall end us with another status than "mounted" */
+		if (status)
+			kmt_run_done(&run);
 		return status;
 	}
 	kmt_run_done(&run);

@@ -59,7 +59,7 @@ struct kmt_fuse {
 	struct timespec start;
 	uid_t	uid;
 	unsigned max_read;		/* of the options; 0: not in them */
-	bool	is_mounted;
+	bool	is_mounted, catches;
 	pthread_mutex_t lock;		/* of what follows */
 	pthread_cond_t changed;
 	struct handle handles;		/* the ring's head */
@@ -540,6 +540,17 @@ static int check_device(void)
 	return kmt_err(-ENODEV, "no /dev/fuse: this kernel has no FUSE, or not yet ('modprobe fuse')");
 }
 
+/* From before it is mounted until it is not any more: a signal must not leave a dead mount. */
+static int catch_signals(struct kmt_fuse *fs)
+{
+	if (!fs->opts.signals)
+		return 0;
+	if (fuse_set_signal_handlers(fs->session))
+		return kmt_err(-EIO, "signals cannot be caught");
+	fs->catches = true;
+	return 0;
+}
+
 int kmt_fuse_mount(struct kmt_tree *tree, const struct kmt_fuse_opts *opts,
 		   struct kmt_fuse **ret_fuse)
 {
@@ -561,6 +572,8 @@ int kmt_fuse_mount(struct kmt_tree *tree, const struct kmt_fuse_opts *opts,
 	fuse_set_log_func(keep_message);
 	fs->chunk = malloc(READ_MAX);
 	err = fs->chunk ? new_session(fs) : kmt_err(-ENOMEM, "no memory for the mount");
+	if (!err)
+		err = catch_signals(fs);
 	if (!err) {
 		kmt_err(0, "not allowed");
 		fs->is_mounted = !fuse_session_mount(fs->session, opts->dir);
@@ -601,12 +614,7 @@ int kmt_fuse_serve(struct kmt_fuse *fs)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (err)
 		return kmt_err_errno(err, "no thread");
-	if (fs->opts.signals && fuse_set_signal_handlers(fs->session))
-		err = kmt_err(-EIO, "signals cannot be caught");
-	if (!err)
-		err = serve(fs);
-	if (fs->opts.signals)
-		fuse_remove_signal_handlers(fs->session);
+	err = serve(fs);
 	pthread_mutex_lock(&fs->lock);
 	fs->stop = true;
 	pthread_cond_signal(&fs->changed);
@@ -621,6 +629,8 @@ void kmt_fuse_free(struct kmt_fuse *fs)
 		return;
 	if (fs->is_mounted)
 		fuse_session_unmount(fs->session);
+	if (fs->catches)
+		fuse_remove_signal_handlers(fs->session);
 	while (fs->handles.next && fs->handles.next != &fs->handles)
 		handle_close(fs, fs->handles.next);
 	if (fs->session)

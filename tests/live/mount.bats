@@ -143,21 +143,25 @@ let_go() {
 	until_true 60 eval "! kill -0 $pid"
 }
 
+# Over the whole start, most tries about the moment at which it answers: whoever is told
+# of the signal has no mount and no process left, whoever is told of none has a mount.
 @test "in the background: a signal before it serves ends all of it" {
 	local after job ended=0
-	for after in 0 0 0 0.005 0.01; do
+	for after in 0 0 0 0.0{05..90..5} 0.0{20..60..3}; do
 		"$KMT" mount --daemon "$M" 3>&- &
 		job=$!
 		JOBS+=("$job")
 		sleep "$after"
 		kill -TERM "$job" 2>/dev/null || true
-		if wait "$job"; then	# it was there already
+		if wait "$job"; then
+			[ -r "$M/README" ] || fail "after $after: status 0 and no mount"
 			umount "$M"
 		else
 			ended=$((ended + 1))
 		fi
 		until_true 60 eval '! pgrep -f "mount --daemon $M\$"' ||
-			fail "it goes on: $(pgrep -fa "mount --daemon $M\$")"
+			fail "after $after it goes on: $(pgrep -fa "mount --daemon $M\$")"
+		expect "mounts after $after" "$(grep -c " $M " /proc/self/mountinfo)" = 0
 	done
 	expect "ended in time" "$ended" -ge 1
 }
