@@ -5,6 +5,7 @@
 
 #include "bpf/clock.bpf.h"
 #include "bpf/emit.bpf.h"
+#include "bpf/own.bpf.h"
 #include "bpf/page_cache.bpf.h"
 #include "bpf/stacks.bpf.h"
 #ifdef KMT_HASHED
@@ -17,12 +18,6 @@
 static __always_inline struct kmt_site_cpu *kmt_hot(struct kmt_cpu *c, __u32 index)
 {
 	return (struct kmt_site_cpu *)(c + 1) + index;
-}
-
-static __always_inline int kmt_is_own(void)
-{
-	return unlikely(*(volatile __u32 *)&kmt_awake) &&
-	       bpf_get_current_pid_tgid() >> 32 == kmt_own_tgid;
 }
 
 /* The part of the key that is not 'who': the cache, or for kmalloc bucket size and family. */

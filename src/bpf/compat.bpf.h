@@ -43,6 +43,8 @@ struct slab {
 struct task_struct {
 	int tgid;
 	int pid;
+	struct task_struct *group_leader;
+	__u64 start_time;	/* ns, CLOCK_MONOTONIC */
 } __attribute__((preserve_access_index));
 
 /*

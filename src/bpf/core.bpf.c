@@ -31,6 +31,7 @@ const volatile __u64 kmt_temporary = 0;
 
 /* Written by user space around its sleeps; asking who is running costs 5 to 10 ns per event. */
 __u32 kmt_awake = 0, kmt_own_tgid = 0;
+__u64 kmt_own_start = 0;
 __u64 kmt_linear = 0, kmt_vmemmap = 0;
 __u64 kmt_at_linear = 0, kmt_at_vmemmap = 0;
 

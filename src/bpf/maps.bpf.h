@@ -149,6 +149,7 @@ extern const volatile __u32 kmt_page_struct;	/* bytes of a struct page */
 extern const volatile __u32 kmt_flags;
 /* is the tool running, so that its own events can occur; and who it is */
 extern __u32 kmt_awake, kmt_own_tgid;
+extern __u64 kmt_own_start;
 extern struct kmt_wire_module kmt_module;
 /*
  * Where the kernel keeps the beginnings of the direct mapping and of the pages, 0

@@ -2,6 +2,7 @@
 /* Who is who: children of followed processes, and ourselves. */
 #include "bpf/maps.bpf.h"
 #include "bpf/compat.bpf.h"
+#include "bpf/own.bpf.h"
 
 __u64 kmt_follow_lost = 0;	/* children the set had no room for */
 
@@ -31,6 +32,7 @@ int kmt_whoami(void *ctx)
 	__u64 linear = 0, vmemmap = 0;
 
 	kmt_own_tgid = bpf_get_current_pid_tgid() >> 32;
+	kmt_own_start = kmt_process_start();
 	if (!kmt_at_linear || !kmt_at_vmemmap)
 		return 0;
 	bpf_probe_read_kernel(&linear, sizeof(linear), (void *)kmt_at_linear);

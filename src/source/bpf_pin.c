@@ -20,13 +20,14 @@
 void kmt_bpf_layout(char out[KMT_BPF_LAYOUT])
 {
 	snprintf(out, KMT_BPF_LAYOUT, "%d site %zu %zu %zu cache %zu object %zu %zu stack %zu cpu "
-		 "%zu %d %d globals %zu %zu %zu %zu", KMT_WIRE_VERSION,
+		 "%zu %d %d globals %zu %zu %zu %zu %zu", KMT_WIRE_VERSION,
 		 sizeof(struct kmt_site_row), sizeof(struct kmt_site_cpu),
 		 sizeof(struct kmt_lifetimes), sizeof(struct kmt_wire_cache),
 		 sizeof(struct kmt_bucket), sizeof(struct kmt_hashed_object),
 		 sizeof(struct kmt_stack), sizeof(struct kmt_cpu), KMT_PROG_MAX, KMT_CNT_MAX,
 		 sizeof(struct kmemtrace_bpf__bss), offsetof(struct kmemtrace_bpf__bss, kmt_awake),
 		 offsetof(struct kmemtrace_bpf__bss, kmt_own_tgid),
+		 offsetof(struct kmemtrace_bpf__bss, kmt_own_start),
 		 offsetof(struct kmemtrace_bpf__bss, kmt_follow_lost));
 }
 
@@ -35,6 +36,7 @@ void kmt_bpf_globals(void *mapped, struct kmt_pin_globals *ret)
 	struct kmemtrace_bpf__bss *bss = mapped;
 
 	*ret = (struct kmt_pin_globals){ .awake = &bss->kmt_awake, .own_tgid = &bss->kmt_own_tgid,
+					 .own_start = &bss->kmt_own_start,
 					 .follow_lost = &bss->kmt_follow_lost };
 }
 

@@ -21,6 +21,7 @@ void kmt_bpf_layout(char out[KMT_BPF_LAYOUT]);
 struct kmt_pin_globals {
 	__u32 *awake;
 	__u32 *own_tgid;
+	__u64 *own_start;	/* of that process; it is told by it as well */
 	const __u64 *follow_lost;
 };
 void kmt_bpf_globals(void *mapped, struct kmt_pin_globals *ret);

@@ -46,6 +46,7 @@ struct session {
 	void *tables, *globals;
 	size_t tables_len, globals_len;
 	struct kmt_pin_globals g;
+	uint64_t own_start;		/* when we began */
 	uint32_t own_tgid;		/* as the kernel numbers us; 0 unknown */
 };
 
@@ -271,6 +272,7 @@ static void learn_own(struct session *s)
 	if (fd < 0 || bpf_prog_test_run_opts(fd, &opts))
 		return;
 	s->own_tgid = __atomic_load_n(s->g.own_tgid, __ATOMIC_SEQ_CST);
+	s->own_start = __atomic_load_n(s->g.own_start, __ATOMIC_SEQ_CST);
 	__atomic_store_n(s->g.awake, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -281,8 +283,10 @@ static bool is_last_reader(const struct session *s)
 
 static void set_awake(struct session *s, bool awake)
 {
-	if (s->own_tgid && awake)
+	if (s->own_tgid && awake) {
+		__atomic_store_n(s->g.own_start, s->own_start, __ATOMIC_SEQ_CST);
 		__atomic_store_n(s->g.own_tgid, s->own_tgid, __ATOMIC_SEQ_CST);
+	}
 	if (is_last_reader(s))
 		__atomic_store_n(s->g.awake, awake, __ATOMIC_SEQ_CST);
 }

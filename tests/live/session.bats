@@ -124,6 +124,30 @@ expect_gone() {
 	expect real "$(jq .balance.real_net <<<"$cache")" -ge 500
 }
 
+@test "a reader killed while it was awake is not whoever gets its number" {
+	local reader tries=200
+	[ -w /proc/sys/kernel/ns_last_pid ] || skip "numbers of processes cannot be chosen here"
+	mine
+	mkfifo "$D/out"
+	exec {PIPE}<>"$D/out"
+	# nobody reads: it fills the pipe and waits, at work
+	background "$KMT" stat --session default --interval 20ms --format ndjson >"$D/out"
+	reader=$JOB
+	until_true 30 grep -q poll "/proc/$reader/wchan" || fail "it does not wait for its output"
+	kill -KILL "$reader"
+	wait "$reader" || true
+	until [ "$JOB" = "$reader" ] && [ "$tries" -lt 200 ]; do
+		tries=$((tries - 1))
+		[ "$tries" -gt 0 ] || skip "its number was never free"
+		echo $((reader - 1)) >/proc/sys/kernel/ns_last_pid
+		background "$D/$ME" -n 100 -s 1000
+		wait "$JOB"
+	done
+	session_json default
+	expect allocs "$(sum allocs "$SITE")" = $(((200 - tries) * 100))
+	expect frees "$(sum frees "$SITE")" = $(((200 - tries) * 100))
+}
+
 @test "a session and a recording of the same run agree" {
 	mine
 	"$KMT" record --filter "task=$ME" -o "$D/r.kmt" -- bash -c "'$D/$ME' -n 2000 -s 1000 && '$D/$ME' -n 700 -s 52" \

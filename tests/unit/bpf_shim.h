@@ -56,6 +56,11 @@ struct shim_hash {
 };
 
 struct shim {
+	struct {
+		int tgid, pid;
+		void *group_leader;
+		uint64_t start_time;
+	} task;
 	struct shim_map maps[SHIM_MAPS];
 	struct shim_hash hashes[2];
 	pthread_mutex_t lock;
@@ -173,6 +178,13 @@ static inline uint32_t bpf_get_smp_processor_id(void)
 static inline uint64_t bpf_get_current_pid_tgid(void)
 {
 	return shim.pid_tgid;
+}
+
+/* laid out as the programs' struct task_struct; one thread is its own leader */
+static inline uint64_t bpf_get_current_task(void)
+{
+	shim.task.group_leader = &shim.task;
+	return (uintptr_t)&shim.task;
 }
 
 static inline uint64_t bpf_get_current_cgroup_id(void)

@@ -712,6 +712,38 @@ static void test_own_events(void **state)
 	shim_done();
 }
 
+/* A process that has the number of a reader that was killed is not that reader. */
+static void test_another_with_our_number(void **state)
+{
+	static struct world w;
+	struct kmt_alloc a = {
+		.call_site = caller(0), .addr = addr_of(0), .bytes_req = 50, .bytes_alloc = 64,
+		.type = KMT_WIRE_KMALLOC,
+	};
+	uint64_t allocs, frees;
+
+	world_init(&w, 1);
+	kmt_own_tgid = OWN_TGID;
+	kmt_own_start = 1000;
+	kmt_awake = 1;
+	shim_cpu = 0;
+	shim.pid_tgid = (uint64_t)OWN_TGID << 32 | OWN_TGID;
+	shim.task.start_time = 2000;
+	kmt_on_alloc(NULL, &a, KMT_PROG_KMALLOC, 0, kmt_flags);
+	kmt_bpf_totals(&w.b, &allocs, &frees);
+	assert_int_equal(allocs, 1);
+	assert_int_equal(kmt_bpf_count(&w.b, KMT_CNT_OWN), 0);
+	shim.task.start_time = 1000;
+	a.addr = addr_of(1);
+	kmt_on_alloc(NULL, &a, KMT_PROG_KMALLOC, 0, kmt_flags);
+	kmt_bpf_totals(&w.b, &allocs, &frees);
+	assert_int_equal(allocs, 1);
+	assert_int_equal(kmt_bpf_count(&w.b, KMT_CNT_OWN), 1);
+	kmt_awake = kmt_own_tgid = 0;
+	kmt_own_start = 0;
+	shim_done();
+}
+
 /* The clock: never ahead, and exact while there are few events in a tick. */
 static void test_clock(void **state)
 {
@@ -746,6 +778,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random_events),
 		cmocka_unit_test(test_own_events),
+		cmocka_unit_test(test_another_with_our_number),
 		cmocka_unit_test(test_clock),
 	};
 
