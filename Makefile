@@ -129,12 +129,12 @@ check:
 	@scripts/check $(B)
 
 KERNEL  ?= all
-FLAVOUR ?= default
+FLAVOUR ?= default load
 
 check-vm:
 	@scripts/setup vm
 	@$(MAKE) --no-print-directory all tools
-	@tests/vm/matrix $(KERNEL) $(FLAVOUR)
+	@tests/vm/matrix $(KERNEL) "$(FLAVOUR)"
 
 check-vm-all:
 	@$(MAKE) --no-print-directory check-vm FLAVOUR=all

@@ -66,8 +66,10 @@ connections() {
 	expect "names of tcp_bind2_bucket" "$(sysfs_names tcp_bind2_bucket)" = "$names"
 }
 
+# By tracepoints alone: with tracer bulk the books balance, which is tests/vm/balance.bats.
 @test "mprotect loop: maple_node has untraced frees and its books do not balance" {
-	"$KMT" stat --by cache --limit 0 --format json -- "$LOAD/mprotect" >"$OUT"
+	grep -q '^maple_node ' /proc/slabinfo || skip "this kernel has no maple_node"
+	"$KMT" stat --tracer slab --by cache --limit 0 --format json -- "$LOAD/mprotect" >"$OUT"
 	local row
 	row=$(jq '.rows[] | select(.cache == "maple_node")' "$OUT")
 	[ -n "$row" ] || fail "no row for maple_node"
@@ -80,11 +82,14 @@ connections() {
 	real=$(jq .balance.real_net <<<"$row")
 	[ "$verdict" != balanced ] || fail "books said to balance: traced $traced, real $real"
 	[ "$verdict" != null ] || fail "no verdict: $row"
-	expect "traced net change against the kernel's own" "$traced" -gt $((real + 500))
+	# too many where frees are silent, too few where allocations are (6.1 to 6.12)
+	local off=$((traced - real))
+	expect "traced net change $traced against the kernel's own $real" "${off#-}" -gt 500
 }
 
 @test "mprotect loop: no site of maple_node is a suspect, and a note says why" {
-	"$KMT" stat --by site,cache --limit 0 --format json -- "$LOAD/mprotect" >"$OUT"
+	grep -q '^maple_node ' /proc/slabinfo || skip "this kernel has no maple_node"
+	"$KMT" stat --tracer slab --by site,cache --limit 0 --format json -- "$LOAD/mprotect" >"$OUT"
 	expect "rows of maple_node" "$(jq '[.rows[] | select(.cache == "maple_node")] | length' "$OUT")" -gt 0
 	expect suspects "$(jq '[.rows[] | select(.cache == "maple_node") | select(.suspect == true)] | length' "$OUT")" = 0
 	expect "balanced rows" "$(jq '[.rows[] | select(.cache == "maple_node" and .untraced_frees > 0) |

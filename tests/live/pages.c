@@ -8,8 +8,8 @@
  *        pages [-w FIFO] vmalloc BYTES N	N BPF arrays of that many bytes
  *
  * With -w a child holds it all until somebody opens FIFO for writing, and the
- * command ends when it has it. Without, it is all let go, and a second passes
- * for what the kernel frees later.
+ * command ends when it has it. Without, it is all let go, the areas of BPF arrays
+ * are waited for, and a second passes for what else the kernel frees later.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -69,6 +69,20 @@ static void use_maps(unsigned type, unsigned entries, long n)
 	}
 }
 
+/* BPF arrays in the kernel's list of areas; 0 as well where it cannot be read. */
+static long areas(void)
+{
+	FILE *f = fopen("/proc/vmallocinfo", "r");
+	char line[512];
+	long n = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		n += strstr(line, "bpf_map_area_alloc") || strstr(line, "array_map_alloc");
+	if (f)
+		fclose(f);
+	return n;
+}
+
 static void use(int argc, char **argv)
 {
 	long a = argc > 1 ? strtol(argv[1], NULL, 0) : 0, b = argc > 2 ? strtol(argv[2], NULL, 0) : 0;
@@ -92,6 +106,7 @@ int main(int argc, char **argv)
 	const char *fifo = NULL;
 	int ready, opt, status = 0;
 	eventfd_t v = 0;
+	long before;
 	pid_t pid;
 
 	while ((opt = getopt(argc, argv, "+w:")) != -1) {
@@ -106,6 +121,7 @@ int main(int argc, char **argv)
 	ready = eventfd(0, 0);	/* a pipe would take a page */
 	if (ready < 0)
 		die("eventfd");
+	before = areas();
 	pid = fork();
 	if (pid < 0)
 		die("fork");
@@ -130,6 +146,9 @@ int main(int argc, char **argv)
 	if (fifo)
 		return 0;
 	waitpid(pid, &status, 0);
+	/* a worker frees them one by one, after grace periods of RCU */
+	for (int tries = 0; areas() > before && tries < 200; tries++)
+		usleep(100 * 1000);
 	sleep(1);
 	return status != 0;
 }
