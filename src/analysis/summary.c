@@ -6,6 +6,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/group.h"
+#include "analysis/losses.h"
 #include "analysis/memory.h"
 #include "analysis/notes.h"
 #include "analysis/unload.h"
@@ -149,42 +150,6 @@ static int fill_summary(const struct kmt_analysis_in *in, const struct kmt_quali
 	return add(f, "sites", "call sites", COUNT, true, s->sites);
 }
 
-static int add_alarm(struct kmt_fields *f, const char *key, const char *title, uint64_t v)
-{
-	int err = add(f, key, title, COUNT, true, v);
-
-	if (!err)
-		f->v[f->n - 1].alarm = v != 0;
-	return err;
-}
-
-static int fill_losses(const struct kmt_quality *q, struct kmt_fields *f)
-{
-	if (add_alarm(f, "lost_total", "lost, all reasons", kmt_quality_lost(q)))
-		return -ENOMEM;
-	for (int i = 0; i < KMT_LOSS_MAX; i++)
-		if (add_alarm(f, kmt_loss_key(i), kmt_loss_text(i), q->lost[i]))
-			return -ENOMEM;
-	return add_alarm(f, "lost_unknown", "losses of unknown size", q->lost_unknown);
-}
-
-static int fill_counts(const struct kmt_quality *q, struct kmt_fields *f)
-{
-	int err = 0;
-
-	for (int i = 0; !err && i < KMT_COUNT_MAX; i++) {
-		const enum kmt_quality_how how = kmt_quality_how(i);
-		uint64_t n = kmt_quality_get(q, i);
-
-		err = add(f, kmt_quality_key(i), kmt_quality_text(i), COUNT, true, n);
-		if (!err) {
-			f->v[f->n - 1].quiet = how == KMT_COUNT_QUIET;
-			f->v[f->n - 1].alarm = how == KMT_COUNT_ALARM && n;
-		}
-	}
-	return err;
-}
-
 static int fill_quality(const struct kmt_quality *q, struct kmt_fields *f)
 {
 	if (kmt_fields_text(f, "source", "source", *q->source ? q->source : NULL) ||
@@ -193,7 +158,7 @@ static int fill_quality(const struct kmt_quality *q, struct kmt_fields *f)
 	    (*q->functions && kmt_fields_text(f, "functions", "functions", q->functions)) ||
 	    add(f, "window_ns", "window", KMT_UNIT_NS, q->window_ns != 0, q->window_ns) ||
 	    add(f, "events", "events", COUNT, true, q->events) ||
-	    fill_losses(q, f) || fill_counts(q, f) ||
+	    kmt_losses_fill(q, f) ||
 	    add(f, "sample_bytes", "bytes between samples", BYTES, true, q->sample_bytes) ||
 	    add(f, "table_bytes", "tables and rings", BYTES, true, q->table_bytes) ||
 	    add(f, "objects_capacity", "object table rows", COUNT, true, q->objects_capacity))

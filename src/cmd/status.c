@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "analysis/losses.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -207,22 +208,6 @@ static int add_fill(struct kmt_report *r, const char *key, const char *title,
 	return kmt_fields_text(&r->summary, key, title, text);
 }
 
-static int add_quality(struct kmt_fields *f, const struct kmt_quality *q)
-{
-	int err = 0;
-
-	for (int i = 0; !err && i < KMT_LOSS_MAX; i++)
-		err = kmt_fields_int(f, kmt_loss_key(i), kmt_loss_text(i), KMT_UNIT_COUNT,
-				     (int64_t)q->lost[i]);
-	for (int i = 0; !err && i < KMT_COUNT_MAX; i++) {
-		err = kmt_fields_int(f, kmt_quality_key(i), kmt_quality_text(i), KMT_UNIT_COUNT,
-				     (int64_t)kmt_quality_get(q, i));
-		if (!err)
-			f->v[f->n - 1].quiet = kmt_quality_how(i) == KMT_COUNT_QUIET;
-	}
-	return err;
-}
-
 static int add_summary(struct kmt_report *r, const struct state *s)
 {
 	struct kmt_fields *f = &r->summary;
@@ -234,7 +219,7 @@ static int add_summary(struct kmt_report *r, const struct state *s)
 	err = err ? err : add_fill(r, "objects", "live objects", &s->objects);
 	err = err ? err : add_fill(r, "caches", "caches", &s->caches);
 	err = err ? err : add_fill(r, "stacks", "stacks", &s->stacks);
-	err = err ? err : add_quality(&r->quality, &s->q);
+	err = err ? err : kmt_losses_fill(&s->q, &r->quality);
 	if (!err && *s->q.functions)
 		err = kmt_fields_text(&r->quality, "functions", "functions", s->q.functions);
 	r->window_ns = s->q.window_ns;
