@@ -15,7 +15,8 @@
 #		its like ten times as often as on a machine
 #	said	kmemtrace's verdict
 #	wrong	why the verdict is wrong, null if it is not. Between the
-#		tolerance and 2 % either verdict is right. "Not comparable" is right
+#		tolerance and 2 % either verdict is right; with slub_debug the kernel's
+#		count is exact and the tolerance nothing. "Not comparable" is right
 #		where events were lost, or where the kernel does not name the cache.
 
 def table:
@@ -46,7 +47,7 @@ def names: [.cache | sub(" \\(inferred\\)$"; "")] + ((.aliases // []) | if type 
 	.wrong = if .said == "not comparable (cache inferred)" then null
 		elif (.said | startswith("not comparable")) then
 			if (.said | test("lost")) and ($q.lost_total + $q.recursion_misses > 0) then null
-			elif .balanced then "marked although it balances" else null end
+			elif ($off | abs) <= $tolerance then "marked although it balances" else null end
 		elif .said == "balanced" and (.balanced | not) then "not marked although it is off"
 		elif .said != "balanced" and ($off | abs) <= $tolerance then "marked although it balances"
 		else null end]
