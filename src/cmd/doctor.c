@@ -348,12 +348,9 @@ static const struct kmt_source_ops *usable_source(struct kmt_buf *why)
 	return NULL;
 }
 
-/* Words from 'text', broken at WIDTH, each line indented; 'first' stands before them. */
-static void print_wrapped(const char *first, const char *text)
+/* Words after the 'col' columns that stand there, broken at WIDTH; further lines are indented. */
+static void print_words(size_t col, const char *text)
 {
-	size_t col = INDENT + strlen(first);
-
-	printf("%*s%s", INDENT, "", first);
 	while (*text) {
 		size_t len = strcspn(text, " ");
 
@@ -372,13 +369,20 @@ static void print_wrapped(const char *first, const char *text)
 	putchar('\n');
 }
 
+static void print_wrapped(const char *first, const char *text)
+{
+	printf("%*s%s", INDENT, "", first);
+	print_words(INDENT + strlen(first), text);
+}
+
 static void print_text(const struct kmt_probe *p)
 {
 	for (size_t i = 0; i < N_CHECKS; i++) {
 		struct finding f;
 
 		look(&checks[i], p, &f);
-		printf("%-4s %-*s %s\n", status_text[f.status], NAME, checks[i].name, f.value);
+		print_words((size_t)printf("%-4s %-*s", status_text[f.status], NAME, checks[i].name),
+			    f.value);
 		if (f.costs)
 			print_wrapped("costs:", f.costs);
 		if (f.remedy)
