@@ -371,7 +371,8 @@ static const struct cell_key *cell_key(const char *key)
 
 static bool is_of_slabs(const char *key)
 {
-	return !strcmp(key, "slab_bytes") || !strcmp(key, "utilisation_percent");
+	return !strcmp(key, "slab_bytes") || !strcmp(key, "utilisation_percent") ||
+	       !strcmp(key, "reclaimable");
 }
 
 bool kmt_book_has_cell(const char *key)
@@ -380,30 +381,36 @@ bool kmt_book_has_cell(const char *key)
 }
 
 /* As of the last count: of the whole cache, whoever's objects these are, and since when. */
-static void fill_slabs(const struct kmt_book *b, bool is_share, struct kmt_cell *cell)
+static int fill_slabs(const struct kmt_book *b, const char *key, struct kmt_cell *cell)
 {
 	uint64_t held;
 	double used;
 
-	if (!b->end || !kmt_slab_held(b->end, &held))
-		return;
+	if (!b->end)
+		return 0;
+	if (!strcmp(key, "reclaimable"))
+		return kmt_cell_text(cell, b->end->reclaim == KMT_RECLAIM_YES ? "yes" :
+				     b->end->reclaim == KMT_RECLAIM_NO ? "no" : NULL);
+	if (!kmt_slab_held(b->end, &held))
+		return 0;
 	used = (double)b->end->active_objs * b->end->object_size;
-	if (!is_share)
+	if (!strcmp(key, "slab_bytes"))
 		kmt_cell_int(cell, clamp(held));
 	else if (held)
 		kmt_cell_percent(cell, 100.0 * used / (double)held);
+	return 0;
 }
 
-void kmt_book_cell(const struct kmt_book *b, const char *key, bool has_objects,
-		   struct kmt_cell *cell)
+int kmt_book_cell(const struct kmt_book *b, const char *key, bool has_objects,
+		  struct kmt_cell *cell)
 {
 	const struct cell_key *k = cell_key(key);
 	__int128 v;
 
 	if (is_of_slabs(key))
-		fill_slabs(b, !strcmp(key, "utilisation_percent"), cell);
+		return fill_slabs(b, key, cell);
 	if (!k || (k->needs_objects && !has_objects) || (k->needs_real && !b->has_real))
-		return;
+		return 0;
 	if (!strcmp(key, "balance.traced_net"))
 		v = b->traced_net;
 	else if (!strcmp(key, "balance.real_net"))
@@ -421,6 +428,7 @@ void kmt_book_cell(const struct kmt_book *b, const char *key, bool has_objects,
 	else
 		v = active(b->end);
 	kmt_cell_int(cell, clamp(v));
+	return 0;
 }
 
 void kmt_books_silent(const struct kmt_analysis_in *in, const char *cache, struct kmt_book *ret)

@@ -62,10 +62,10 @@ double kmt_books_agreement(int64_t traced, int64_t real);
 
 struct kmt_cell;
 
-/* Columns that are a number of a book, by their keys; what is unknown stays null. */
+/* Columns that are of a book, by their keys; what is unknown stays null. 0 or -ENOMEM. */
 bool kmt_book_has_cell(const char *key);
-void kmt_book_cell(const struct kmt_book *b, const char *key, bool has_objects,
-		   struct kmt_cell *cell);
+int kmt_book_cell(const struct kmt_book *b, const char *key, bool has_objects,
+		  struct kmt_cell *cell);
 
 /*
  * How far apart the two may be and still balance where nobody measured it, as in

@@ -57,12 +57,18 @@
 	{ "lifetimes_log2", "LIFETIMES", KMT_UNIT_LIST, KMT_HIDDEN, false },			\
 	{ "sizes", "SIZES", KMT_UNIT_LIST, KMT_HIDDEN, false }
 
-/* What the kernel's slabs of the cache hold, and how much of that is objects. */
+/*
+ * What the kernel's slabs of the cache hold, how much of that is objects, and whether
+ * it counts as SReclaimable.
+ */
 #define KMT_COLUMN_SLAB_BYTES									\
 	{ "slab_bytes", "SLAB", KMT_UNIT_BYTES, KMT_HIDDEN, false }
 #define KMT_COLUMN_UTILISATION									\
 	{ "utilisation_percent", "UTIL%", KMT_UNIT_PERCENT, KMT_HIDDEN, false }
-#define KMT_COLUMNS_SLABS KMT_COLUMN_SLAB_BYTES, KMT_COLUMN_UTILISATION
+#define KMT_COLUMN_RECLAIMABLE									\
+	{ "reclaimable", "RECL", KMT_UNIT_TEXT, KMT_HIDDEN, false }
+#define KMT_COLUMNS_SLABS									\
+	KMT_COLUMN_SLAB_BYTES, KMT_COLUMN_UTILISATION, KMT_COLUMN_RECLAIMABLE
 
 /* Of the row's cache, whatever part of it the row is. */
 #define KMT_COLUMNS_CACHE(hide_size, hide_books)						\

@@ -265,9 +265,7 @@ static const struct kmt_book *book_of(const struct kmt_row_source *s)
 
 static int fill_book(const struct kmt_row_source *s, const char *key, struct kmt_cell *cell)
 {
-	if (s->n_caches == 1)
-		kmt_book_cell(book_of(s), key, s->has_objects, cell);
-	return 0;
+	return s->n_caches == 1 ? kmt_book_cell(book_of(s), key, s->has_objects, cell) : 0;
 }
 
 /* Of several caches the worst: the one that is most off, else one not comparable. */

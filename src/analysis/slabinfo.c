@@ -24,7 +24,7 @@ extern const struct kmt_analysis kmt_analysis_slabinfo;
 
 enum { MEMORY, OBJECTS, SIZE, TRACED, REAL, DIFFERENCE, EXPLAINED, VERDICT, OFF, REAL_BYTES, ALLOCS,
        UNTRACED, RCU, RCU_BYTES, TOLERANCE, OLDER, BASELINE, TOTAL, KERNEL, ALIASES, SLAB,
-       UTILISATION, CACHE };
+       UTILISATION, RECLAIMABLE, CACHE };
 
 static const struct kmt_column columns[] = {
 	[MEMORY]     = { "memory_bytes", "MEMORY", KMT_UNIT_BYTES, KMT_SHOWN, false },
@@ -49,6 +49,7 @@ static const struct kmt_column columns[] = {
 	[ALIASES]    = { "aliases", "ALIASES", KMT_UNIT_LIST, KMT_HIDDEN, false },
 	[SLAB]	     = KMT_COLUMN_SLAB_BYTES,
 	[UTILISATION] = KMT_COLUMN_UTILISATION,
+	[RECLAIMABLE] = KMT_COLUMN_RECLAIMABLE,
 	[CACHE]	     = { "cache", "CACHE", KMT_UNIT_TEXT, KMT_SHOWN, true },
 };
 
@@ -57,20 +58,22 @@ static int64_t clamp(__int128 v)
 	return v > INT64_MAX ? INT64_MAX : v < INT64_MIN ? INT64_MIN : (int64_t)v;
 }
 
-static void fill_nets(const struct kmt_book *b, bool has_objects, struct kmt_cell *cells)
+static int fill_nets(const struct kmt_book *b, bool has_objects, struct kmt_cell *cells)
 {
 	uint32_t size = b->end ? b->end->object_size : b->start ? b->start->object_size : 0;
+	int err = 0;
 
 	for (size_t i = 0; i < KMT_N(columns); i++)
 		if (kmt_book_has_cell(columns[i].key))
-			kmt_book_cell(b, columns[i].key, has_objects, &cells[i]);
-	if (!b->has_real)
-		return;
+			err = err ? err : kmt_book_cell(b, columns[i].key, has_objects, &cells[i]);
+	if (err || !b->has_real)
+		return err;
 	kmt_cell_int(&cells[REAL_BYTES], clamp((__int128)b->real_net * size));
 	if (!has_objects)
-		return;
+		return 0;
 	kmt_cell_int(&cells[OFF], kmt_cell_value(b->off));
 	kmt_cell_percent(&cells[EXPLAINED], kmt_books_agreement(b->traced_net, b->real_net));
+	return 0;
 }
 
 /* Bytes are those of the kernel's objects: a book has no sizes of its own. */
@@ -105,8 +108,8 @@ static int add_row(const struct kmt_analysis_in *in, const struct kmt_book *b,
 	kmt_cell_int(&row->cells[ALLOCS], kmt_cell_value(b->allocs));
 	kmt_cell_int(&row->cells[UNTRACED], kmt_cell_value(b->untraced_frees));
 	fill_awaiting(in, b, row->cells);
-	fill_nets(b, kmt_session_has_objects(in->session), row->cells);
-	err = kmt_cell_text(&row->cells[VERDICT], b->text);
+	err = fill_nets(b, kmt_session_has_objects(in->session), row->cells);
+	err = err ? err : kmt_cell_text(&row->cells[VERDICT], b->text);
 	if (!err)
 		err = kmt_cell_text(&row->cells[CACHE], b->cache);
 	return err ? err : kmt_name_aliases(in, b->cache, &row->cells[ALIASES]);

@@ -321,6 +321,7 @@ static bool take_over(struct kmt_slabs *s, const struct kmt_slabs *before)
 		kmt_buf_puts(&s->v[i].aliases, kmt_buf_str(&old->aliases));
 		s->v[i].capacity = old->capacity;
 		s->v[i].has_capacity = old->has_capacity;
+		s->v[i].pub.reclaim = old->pub.reclaim;
 	}
 	return true;
 }

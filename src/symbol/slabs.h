@@ -10,6 +10,12 @@ struct kmt_buf;
 struct kmt_slabs;
 
 /*
+ * Does the cache's memory count as SReclaimable, that is, may the kernel take it back
+ * by a shrinker, or as SUnreclaim (SLAB_RECLAIM_ACCOUNT, reclaim_account in sysfs)?
+ */
+enum kmt_reclaim { KMT_RECLAIM_UNKNOWN, KMT_RECLAIM_NO, KMT_RECLAIM_YES };
+
+/*
  * The kernel's own account of its slab caches: /proc/slabinfo and the alias
  * links of /sys/kernel/slab (merged caches).
  */
@@ -27,6 +33,7 @@ struct kmt_slab {
 	 */
 	uint64_t over_most, under_most;
 	bool	 has_bounds;
+	enum kmt_reclaim reclaim;
 };
 
 /*

@@ -86,8 +86,10 @@ static bool read_number(const struct machine *m, const char *cache, const char *
 static void look_at(const struct machine *m, struct kmt_slab_row *row)
 {
 	struct kmt_slab *c = &row->pub;
-	uint64_t slabs, partial = 0, over, under = 0;
+	uint64_t slabs, partial = 0, over, under = 0, number;
 
+	if (!c->reclaim && read_number(m, row->name, "reclaim_account", &number))
+		c->reclaim = number ? KMT_RECLAIM_YES : KMT_RECLAIM_NO;
 	/* of a cache without a slab nothing can be free: half of a kernel's, as a rule */
 	c->has_bounds = m->tells_slabs && !c->num_objs;
 	if (c->has_bounds)
@@ -259,6 +261,11 @@ int kmt_slabs_shrink(const char *root)
 
 /* ---- stored ---- */
 
+static const char *const reclaim_text[] = {
+	[KMT_RECLAIM_NO] = "unreclaimable",
+	[KMT_RECLAIM_YES] = "reclaimable",
+};
+
 void kmt_slabs_store_bounds(const struct kmt_slabs *s, struct kmt_buf *out)
 {
 	if (!s)
@@ -269,9 +276,13 @@ void kmt_slabs_store_bounds(const struct kmt_slabs *s, struct kmt_buf *out)
 	for (size_t i = 0; i < s->n; i++) {
 		const struct kmt_slab *c = &s->v[i].pub;
 
-		if (c->has_bounds && !strpbrk(c->name, "\t\n"))
+		if (strpbrk(c->name, "\t\n"))
+			continue;
+		if (c->has_bounds)
 			kmt_buf_printf(out, "%" PRIu64 " %" PRIu64 " %s\n", c->over_most,
 				       c->under_most, c->name);
+		if (c->reclaim)
+			kmt_buf_printf(out, "%s %s\n", reclaim_text[c->reclaim], c->name);
 	}
 }
 
@@ -292,6 +303,23 @@ static const char *two_numbers(const char *p, uint64_t ret[2])
 	return *p ? p : NULL;
 }
 
+/* "reclaimable NAME" or "unreclaimable NAME"; false: it is no such line. */
+static bool parse_reclaim(struct kmt_slabs *s, const char *line)
+{
+	for (int i = KMT_RECLAIM_NO; i <= KMT_RECLAIM_YES; i++) {
+		size_t len = strlen(reclaim_text[i]);
+		struct kmt_slab_row *row;
+
+		if (strncmp(line, reclaim_text[i], len) || line[len] != ' ' || !line[len + 1])
+			continue;
+		row = kmt_slab_row_of(s, line + len + 1);
+		if (row)
+			row->pub.reclaim = (enum kmt_reclaim)i;
+		return true;
+	}
+	return false;
+}
+
 static int parse_line(struct kmt_slabs *s, const char *line)
 {
 	bool is_memory = !strncmp(line, "memory ", 7);
@@ -299,6 +327,8 @@ static int parse_line(struct kmt_slabs *s, const char *line)
 	uint64_t v[2];
 	const char *rest = two_numbers(is_memory ? line + 7 : line, v);
 
+	if (parse_reclaim(s, line))
+		return 0;
 	if (!rest || (is_memory && strcmp(rest, "0") && strcmp(rest, "1")))
 		return -EINVAL;
 	if (is_memory) {

@@ -148,3 +148,20 @@ check_waste() {
 	expect "agreement" "$(row 'explained_percent | floor')" -ge 90
 	expect "memory" "$(row memory_bytes)" -ge $((3000 * 2048))
 }
+
+@test "reclaimable: what sysfs says, of every cache, and a recording keeps it" {
+	local dir=/sys/kernel/slab n=0 cache said
+	[ -e "$dir/dentry/reclaim_account" ] || skip "this kernel tells of no cache"
+	"$KMT" stat --by cache --limit 0 --format json -o "$D/r.kmt" -- "$LOAD/msgq" -n 100 -s 1000 >"$OUT"
+	"$KMT" report --format json --limit 0 "$D/r.kmt" cache >"$D/report.json"
+	while read -r cache said; do
+		[ -e "$dir/$cache/reclaim_account" ] || continue
+		expect "$cache" "$said" = "$([ "$(cat "$dir/$cache/reclaim_account")" = 1 ] && echo yes || echo no)"
+		n=$((n + 1))
+	done < <(jq -r '.rows[] | "\(.cache) \(.reclaimable)"' "$OUT")
+	expect "caches seen" "$n" -ge 5
+	expect "recorded" "$(jq -S '[.rows[] | [.cache, .reclaimable]] | sort' "$D/report.json")" = \
+		"$(jq -S '[.rows[] | [.cache, .reclaimable]] | sort' "$OUT")"
+	expect "reclaimable ones" "$("$KMT" stat --by slabinfo --limit 0 --format json --for 100ms |
+		jq '[.rows[] | select(.cache == "dentry")][0].reclaimable')" = '"yes"'
+}

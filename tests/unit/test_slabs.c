@@ -321,6 +321,8 @@ static void make_machine(void)
 		   "SUnreclaim:   20 kB\n");
 	write_file("sys/kernel/slab/a/cpu_slabs", "6 N0=4 N1=2\n");
 	write_file("sys/kernel/slab/a/shrink", "");
+	write_file("sys/kernel/slab/a/reclaim_account", "1\n");
+	write_file("sys/kernel/slab/:b/reclaim_account", "0\n");
 	write_file("sys/kernel/slab/:b/cpu_slabs", "0\n");
 	write_file("sys/kernel/slab/:b/sheaf_capacity", "32\n");
 	write_file("sys/kernel/slab/:b/shrink", "");
@@ -359,6 +361,9 @@ static void bounds(void **state)
 	bounds_are(s, "d", 5 + 150, 150);
 	assert_false(kmt_slabs_find(s, "e")->has_bounds);
 	assert_false(kmt_slabs_find(s, "f/g")->has_bounds);
+	assert_int_equal(kmt_slabs_find(s, "a")->reclaim, KMT_RECLAIM_YES);
+	assert_int_equal(kmt_slabs_find(s, "b")->reclaim, KMT_RECLAIM_NO);
+	assert_int_equal(kmt_slabs_find(s, "c")->reclaim, KMT_RECLAIM_UNKNOWN);
 	assert_int_equal(kmt_slabs_memory(s)->reclaimable, 300 * 1024);
 	assert_int_equal(kmt_slabs_memory(s)->unreclaimable, 20 * 1024);
 	assert_false(kmt_slabs_memory(s)->is_shrunk);
@@ -385,9 +390,11 @@ static void counted_again(void **state)
 	assert_string_equal(kmt_slabs_find(before, "d")->aliases, "d_too");
 	write_file("sys/kernel/slab/:b/sheaf_capacity", "64\n");
 	write_file("sys/kernel/slab/a/cpu_slabs", "7\n");
+	write_file("sys/kernel/slab/a/reclaim_account", "0\n");
 	assert_int_equal(kmt_slabs_count_again(root, before, false, &s), 0);
 	kmt_slabs_free(before);
 	bounds_are(s, "a", 7 * 42, 0);
+	assert_int_equal(kmt_slabs_find(s, "a")->reclaim, KMT_RECLAIM_YES);
 	bounds_are(s, "b", 32 * (4 * 3 + 2 * 10), 0);
 	bounds_are(s, "d", 5 + 150, 150);
 	assert_string_equal(kmt_slabs_find(s, "d")->aliases, "d_too");
@@ -443,10 +450,12 @@ static void shrunk(void **state)
 static void bounds_stored(void **state)
 {
 	static const char list[] = "1 2 3 4 a b\n7 9 64 64 c\n8 9 64 64 d\n";
-	static const char text[] = "memory 4096 8192 1\n5 0 a b\n18446744073709551615 3 c\n";
+	static const char text[] = "memory 4096 8192 1\n5 0 a b\nreclaimable a b\n"
+		"18446744073709551615 3 c\nunreclaimable d\n";
 	static const char *const bad[] = {
 		"memory 1 2\n", "memory 1 2 2\n", "memory x 2 1\n", "1 c\n", "1 2\n", "1 2 \n",
 		"-1 2 c\n", "99999999999999999999 2 c\n", "\n",
+		"reclaimable\n", "reclaimable \n", "reclaimables c\n",
 	};
 	struct kmt_buf b = { 0 };
 	struct kmt_slabs *s;
@@ -459,6 +468,9 @@ static void bounds_stored(void **state)
 	bounds_are(s, "a b", 5, 0);
 	bounds_are(s, "c", UINT64_MAX, 3);
 	assert_false(kmt_slabs_find(s, "d")->has_bounds);
+	assert_int_equal(kmt_slabs_find(s, "a b")->reclaim, KMT_RECLAIM_YES);
+	assert_int_equal(kmt_slabs_find(s, "c")->reclaim, KMT_RECLAIM_UNKNOWN);
+	assert_int_equal(kmt_slabs_find(s, "d")->reclaim, KMT_RECLAIM_NO);
 	assert_int_equal(kmt_slabs_memory(s)->unreclaimable, 8192);
 	assert_true(kmt_slabs_memory(s)->is_shrunk);
 	kmt_slabs_store_bounds(s, &b);
