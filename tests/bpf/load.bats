@@ -101,21 +101,22 @@ loads() {
 	done
 }
 
-# Where functions can be attached to: by both means, in every mode; else one clear error.
+# Where functions can be attached to: by name, and in every mode by kprobes (by fentry it
+# was in all the modes above); else one clear error.
 @test "tracer bulk by name, and by kprobes" {
-	local mode tracer
+	local mode tracer=slab,bulk:kprobe
 	if ! "$KMT" doctor | grep -q '^ok   bulk free'; then
 		run "$KMT" stat --tracer slab,bulk --for 1ms
 		[ "$status" = 3 ]
 		[[ "$output" == "kmemtrace: tracer 'bulk' needs functions to attach to: "* ]]
 		return
 	fi
-	for tracer in slab,bulk slab,bulk:kprobe; do
-		for mode in "${STAT_MODES[@]}"; do
-			[[ $mode == *--tracer* ]] || loads stat --tracer "$tracer" $mode
-		done
-		for mode in "${TRACE_MODES[@]}"; do
-			loads trace --tracer "$tracer" $mode
-		done
+	loads stat --tracer slab,bulk
+	loads trace --tracer slab,bulk
+	for mode in "${STAT_MODES[@]}"; do
+		[[ $mode == *--tracer* ]] || loads stat --tracer "$tracer" $mode
+	done
+	for mode in "${TRACE_MODES[@]}"; do
+		loads trace --tracer "$tracer" $mode
 	done
 }
