@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "cmd/beside.h"
 #include "cmd/child.h"
 #include "cmd/cmd.h"
 #include "cmd/live.h"
@@ -355,7 +356,7 @@ uint64_t kmt_recorder_bytes(const struct kmt_recorder *r)
 	return r->writer ? kmt_writer_bytes(r->writer) : 0;
 }
 
-int kmt_recorder_books(struct kmt_recorder *r, const struct kmt_recorder_opts *opts,
+static int write_books(struct kmt_recorder *r, const struct kmt_recorder_opts *opts,
 		       const struct kmt_slabs *slabs_start, const struct kmt_slabs *slabs_end,
 		       struct kmt_session *s)
 {
@@ -377,5 +378,25 @@ int kmt_recorder_books(struct kmt_recorder *r, const struct kmt_recorder_opts *o
 	/* half of the books is nothing that anybody could read: a new file goes again */
 	if (err)
 		r->has_begun = false;
+	return err;
+}
+
+/* Written in one go: what the file held before stays until all of it can take its place. */
+int kmt_recorder_books(struct kmt_recorder *r, const struct kmt_recorder_opts *opts,
+		       const struct kmt_slabs *slabs_start, const struct kmt_slabs *slabs_end,
+		       struct kmt_session *s)
+{
+	int there = r->fd, err;
+	int beside = r->is_new || is_stdout(r->path) ? -1 : kmt_beside_open(r->path, there);
+
+	if (beside < 0)
+		return write_books(r, opts, slabs_start, slabs_end, s);
+	r->fd = beside;
+	err = write_books(r, opts, slabs_start, slabs_end, s);
+	if (!err) {
+		err = kmt_beside_replace(r->path, beside);
+		r->failed |= err < 0;
+	}
+	close(there);	/* and its lock */
 	return err;
 }

@@ -239,6 +239,19 @@ expect_gone() {
 	mount -t tmpfs -o size=16k none "$D/tmpfs"
 	refused 3 "No space left" snapshot small -o "$D/tmpfs/s.kmt"
 	expect "left" "$(ls "$D/tmpfs")" = ""
+	# what is there already stays, until the new one is whole
+	echo "an older one" >"$D/tmpfs/s.kmt"
+	refused 3 "No space left" snapshot small --force -o "$D/tmpfs/s.kmt"
+	expect "the older one" "$(cat "$D/tmpfs/s.kmt")" = "an older one"
+	expect "left" "$(ls "$D/tmpfs")" = s.kmt
+	chown nobody "$D/tmpfs/s.kmt"
+	chmod 640 "$D/tmpfs/s.kmt"
+	ln -s s.kmt "$D/tmpfs/link.kmt"
+	mount -o remount,size=16m "$D/tmpfs"
+	"$KMT" snapshot small --force -o "$D/tmpfs/link.kmt"
+	"$KMT" report "$D/tmpfs/s.kmt" >/dev/null
+	expect "whose, and for whom" "$(stat -c "%U %a" "$D/tmpfs/s.kmt")" = "nobody 640"
+	expect "left" "$(echo $(ls "$D/tmpfs"))" = "link.kmt s.kmt"
 	umount "$D/tmpfs"
 	(ulimit -n 16 && refused 3 "too many open files" start more)
 }
