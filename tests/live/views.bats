@@ -34,8 +34,14 @@ frees_before_start untraced_frees failed_allocations sample_bytes'
 
 @test "every view gives rows" {
 	local view
+	mkfifo "$D/go"
 	for view in site cache site,cache object free-site task; do
-		"$KMT" stat --by "$view" --format json -- "$LOAD/msgq" -n 200 -s 1000 >"$OUT"
+		# a few are held, or a quiet machine has no live object
+		"$KMT" stat --by "$view" --format json -- sh -c "'$LOAD/msgq' -n 200 -s 1000 &&
+			'$LOAD/msgq' -n 5 -s 1000 -d -w '$D/go' -p '$D/phase'" >"$OUT"
+		: >"$D/go"
+		until_true 60 grep -q received "$D/phase"
+		rm "$D/phase"
 		expect "view" "$(value view)" = "$view"
 		expect "rows of $view" "$(jq '.rows | length' "$OUT")" -gt 0
 		expect "rows of $view" "$(jq '.rows | length' "$OUT")" -le 20

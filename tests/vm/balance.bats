@@ -44,6 +44,16 @@ open_shrink() {
 	export SHRINK
 }
 
+# Hold open what kmemtrace reads of each cache: its dentries and inodes neither go when
+# a load drops the caches of files, nor come again with the reading at the end.
+hold_sysfs() {
+	local file fd
+	ulimit -n 16384
+	for file in /sys/kernel/slab/*/{cpu_slabs,partial,sheaf_capacity,reclaim_account}; do
+		[ -L "${file%/*}" ] || [ ! -e "$file" ] || exec {fd}<"$file"
+	done
+}
+
 # measured OPTIONS -- COMMAND: a report in $OUT, its books in $D/books
 measured() {
 	local options=()
@@ -51,6 +61,7 @@ measured() {
 	shift
 	(
 		open_shrink
+		[ -z "${DROPS-}" ] || hold_sysfs
 		exec "$KMT" stat --by cache --limit 0 --format json $EXACT "${options[@]}" -- \
 			"$VM/between" "$D" "$@"
 	) >"$OUT" 2>"$ERR" || fail "$(cat "$ERR")"
@@ -115,7 +126,7 @@ balances() {
 	mkdir "$D/fs"
 	mount -o loop,ro "$ROOT/files.ext4" "$D/fs" || skip "the file system cannot be mounted"
 	echo 3 >/proc/sys/vm/drop_caches
-	DROP=1 balances find bash -c "find '$D/fs' -size +1000 >/dev/null
+	DROPS=1 balances find bash -c "find '$D/fs' -size +1000 >/dev/null
 		echo 3 >/proc/sys/vm/drop_caches"
 }
 
