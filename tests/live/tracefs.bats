@@ -28,9 +28,12 @@ expect_no_instance() {
 	[ "$(grep -cs kmemtrace /proc/mounts)" = 0 ] || fail "a mount was left behind"
 }
 
-# Until a kmemtrace has its instance and records.
+# Until a kmemtrace has its instance and records: a new one is on, is switched off
+# before its events are chosen, and then on again.
 recording() {
-	[ "$(cat "$TRACEFS/instances/kmemtrace-$1/tracing_on" 2>/dev/null)" = 1 ]
+	local dir=$TRACEFS/instances/kmemtrace-$1
+	[ "$(cat "$dir/events/enable" 2>/dev/null)" != 0 ] &&
+		[ "$(cat "$dir/tracing_on" 2>/dev/null)" = 1 ]
 }
 
 wait_recording() {
