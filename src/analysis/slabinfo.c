@@ -63,9 +63,9 @@ static int fill_nets(const struct kmt_book *b, bool has_objects, struct kmt_cell
 	uint32_t size = b->end ? b->end->object_size : b->start ? b->start->object_size : 0;
 	int err = 0;
 
-	for (size_t i = 0; i < KMT_N(columns); i++)
+	for (size_t i = 0; !err && i < KMT_N(columns); i++)
 		if (kmt_book_has_cell(columns[i].key))
-			err = err ? err : kmt_book_cell(b, columns[i].key, has_objects, &cells[i]);
+			err = kmt_book_cell(b, columns[i].key, has_objects, &cells[i]);
 	if (err || !b->has_real)
 		return err;
 	kmt_cell_int(&cells[REAL_BYTES], clamp((__int128)b->real_net * size));

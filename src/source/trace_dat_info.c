@@ -17,8 +17,8 @@ enum { OPT_DATE = 1, OPT_CPUSTAT = 2, OPT_CLOCK = 4, OPT_UNAME = 5, OPT_OFFSET =
 
 #define MAX_STATS	(KMT_TDAT_CPUS * 4)
 #define MAX_PAGE	(1U << 20)	/* the kernel makes sub-buffers of 64 KiB at most */
-
-#define MAX_FORMATS	(1u << 17)
+/* of events: their numbers have 16 bits, and ftrace's own some of their own */
+#define MAX_FORMATS	(1U << 17)
 
 static int cut_off(const char *what)
 {
@@ -145,7 +145,6 @@ static int add_format(struct kmt_tdat_file *f, const char *system, const unsigne
 	bool is_kmem = !strcmp(system, "kmem") || !strcmp(system, "percpu") ||
 		       !strcmp(system, "vmalloc");
 
-	/* their numbers have 16 bits, and ftrace's own some of their own */
 	if (f->n_formats++ >= MAX_FORMATS)
 		return kmt_err(-EBADMSG, "more event formats than a kernel can have");
 	if ((!is_kmem && strcmp(system, "ftrace")) || f->n_events == KMT_TDAT_EVENTS)
