@@ -37,11 +37,17 @@
 #define LOOK_MS		50	/* how often waiting requests are looked at */
 #define READ_MAX	(1u << 20)
 
-/* An open file: the kernel's handle. */
+/*
+ * An open file, or an open directory as it was when it was opened: the kernel's
+ * handle. All are in a ring, for the kernel need not tell the close of one when the
+ * directory is unmounted.
+ */
 struct handle {
 	struct handle *next, *prev;
-	struct kmt_file *file;
+	struct kmt_file *file;		/* NULL: a directory */
 	struct fuse_pollhandle *poll;	/* who wants to know when it is ready */
+	struct kmt_tree_entry *entries;
+	size_t	n_entries;
 };
 
 /* A read that waits. */
@@ -306,64 +312,7 @@ static void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const cha
 	reply_error(req, -EPERM);
 }
 
-/* ---- directories: what was there when it was opened ---- */
-
-struct listing {
-	struct kmt_tree_entry *v;
-	size_t n;
-	kmt_node self;
-};
-
-static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
-{
-	struct listing *l = calloc(1, sizeof(*l));
-	int err = l ? kmt_tree_list(fuse_of(req)->tree, ino, &l->v, &l->n) : -ENOMEM;
-
-	if (err) {
-		free(l);
-		reply_error(req, err);
-		return;
-	}
-	l->self = ino;
-	fi->fh = (uintptr_t)l;
-	fuse_reply_open(req, fi);
-}
-
-static void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
-		       struct fuse_file_info *fi)
-{
-	const struct listing *l = (const struct listing *)(uintptr_t)fi->fh;
-	_cleanup_free_ char *out = malloc(size);
-	size_t used = 0;
-
-	if (!out) {
-		reply_error(req, -ENOMEM);
-		return;
-	}
-	for (size_t i = (size_t)offset; i < l->n + 2; i++) {
-		const struct kmt_tree_entry *e = i < 2 ? NULL : &l->v[i - 2];
-		struct stat st = { .st_ino = e ? e->node : l->self,
-				   .st_mode = e ? e->mode : S_IFDIR };
-		size_t more = fuse_add_direntry(req, out + used, size - used, e ? e->name :
-						i ? ".." : ".", &st, (off_t)i + 1);
-
-		if (more > size - used)
-			break;
-		used += more;
-	}
-	fuse_reply_buf(req, out, used);
-}
-
-static void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
-{
-	struct listing *l = (struct listing *)(uintptr_t)fi->fh;
-
-	kmt_tree_entries_free(l->v, l->n);
-	free(l);
-	reply_error(req, 0);
-}
-
-/* ---- files ---- */
+/* ---- handles ---- */
 
 static struct handle *handle_of(const struct fuse_file_info *fi)
 {
@@ -377,29 +326,22 @@ static void handle_close(struct kmt_fuse *fs, struct handle *h)
 	h->prev->next = h->next;
 	h->next->prev = h->prev;
 	pthread_mutex_unlock(&fs->lock);
-	kmt_file_close(h->file);
+	if (h->file)
+		kmt_file_close(h->file);
+	kmt_tree_entries_free(h->entries, h->n_entries);
 	free(h);
 }
 
-static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+static void reply_open(fuse_req_t req, struct handle *h, struct fuse_file_info *fi)
 {
 	struct kmt_fuse *fs = fuse_of(req);
-	struct handle *h = calloc(1, sizeof(*h));
-	int err = h ? kmt_tree_open(fs->tree, ino, fi->flags, &h->file) : -ENOMEM;
 
-	if (err) {
-		free(h);
-		reply_error(req, err);
-		return;
-	}
 	pthread_mutex_lock(&fs->lock);
 	h->prev = &fs->handles;
 	h->next = fs->handles.next;
 	h->next->prev = h->prev->next = h;
 	pthread_mutex_unlock(&fs->lock);
 	fi->fh = (uintptr_t)h;
-	fi->direct_io = 1;
-	fi->nonseekable = kmt_file_is_pipe(h->file);
 	/* an open(2) that was interrupted is never closed by the kernel */
 	if (fuse_reply_open(req, fi) == -ENOENT)
 		handle_close(fs, h);
@@ -409,6 +351,63 @@ static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 {
 	handle_close(fuse_of(req), handle_of(fi));
 	reply_error(req, 0);
+}
+
+/* ---- directories ---- */
+
+static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct handle *h = calloc(1, sizeof(*h));
+	int err = h ? kmt_tree_list(fuse_of(req)->tree, ino, &h->entries, &h->n_entries) : -ENOMEM;
+
+	if (err) {
+		free(h);
+		reply_error(req, err);
+		return;
+	}
+	reply_open(req, h, fi);
+}
+
+static void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
+		       struct fuse_file_info *fi)
+{
+	const struct handle *h = handle_of(fi);
+	_cleanup_free_ char *out = malloc(size);
+	size_t used = 0;
+
+	if (!out) {
+		reply_error(req, -ENOMEM);
+		return;
+	}
+	for (size_t i = (size_t)offset; i < h->n_entries + 2; i++) {
+		const struct kmt_tree_entry *e = i < 2 ? NULL : &h->entries[i - 2];
+		struct stat st = { .st_ino = e ? e->node : ino,
+				   .st_mode = e ? e->mode : S_IFDIR };
+		size_t more = fuse_add_direntry(req, out + used, size - used, e ? e->name :
+						i ? ".." : ".", &st, (off_t)i + 1);
+
+		if (more > size - used)
+			break;
+		used += more;
+	}
+	fuse_reply_buf(req, out, used);
+}
+
+/* ---- files ---- */
+
+static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct handle *h = calloc(1, sizeof(*h));
+	int err = h ? kmt_tree_open(fuse_of(req)->tree, ino, fi->flags, &h->file) : -ENOMEM;
+
+	if (err) {
+		free(h);
+		reply_error(req, err);
+		return;
+	}
+	fi->direct_io = 1;
+	fi->nonseekable = kmt_file_is_pipe(h->file);
+	reply_open(req, h, fi);
 }
 
 static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
@@ -470,7 +469,7 @@ static const struct fuse_lowlevel_ops ops = {
 	.init = op_init, .lookup = op_lookup, .getattr = op_getattr, .setattr = op_setattr,
 	.mkdir = op_mkdir, .rmdir = op_rmdir, .create = op_create, .mknod = op_mknod,
 	.symlink = op_symlink, .unlink = op_unlink, .rename = op_rename, .link = op_link,
-	.opendir = op_opendir, .readdir = op_readdir, .releasedir = op_releasedir,
+	.opendir = op_opendir, .readdir = op_readdir, .releasedir = op_release,
 	.open = op_open, .release = op_release, .read = op_read, .write = op_write,
 	.poll = op_poll,
 };

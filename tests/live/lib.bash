@@ -179,7 +179,7 @@ lossless() {
 		lost=$(told_lost)
 		[ -z "$interrupts" ] || lost=$((lost + $(told_misses)))
 		[ "$lost" != 0 ] || return 0
-		echo "run $try lost $lost events" >&2
+		echo "run $try lost $lost events: $(tail -n 1 "$ERR")" >&2
 	done
 	fail "events were lost in each of $try runs"
 }
