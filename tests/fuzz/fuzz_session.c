@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (nul)
 		len += put(bytes + len, KMT_BLOCK_SLABS_START, nul + 1, size - first - 1);
 	if (!kmt_bpf_desc_parse(bytes, len, "x", &d) &&
-	    (d.plan.table_bytes > (512u << 20) || d.ask.key > KMT_BY_TASK))
+	    (d.plan.table_bytes > (512u << 20) || d.ask.key >= KMT_BY_MAX))
 		abort();
 	kmt_bpf_desc_done(&d);
 	free(bytes);
