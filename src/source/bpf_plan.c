@@ -67,11 +67,17 @@ static uint64_t plan_bytes(const struct kmt_bpf_plan *p, const struct kmt_bpf_ma
 	       p->ring_bytes * m->online_cpus;
 }
 
-/* What the defaults may still take. */
+/* What the defaults may still take: sizes that were asked for count up to the usual one. */
 static uint64_t room(const struct kmt_bpf_plan *p, const struct kmt_bpf_machine *m)
 {
-	uint64_t used = plan_bytes(p, m), b = budget(m);
+	struct kmt_bpf_plan usual = *p;
+	uint64_t used, b = budget(m);
 
+	if (usual.sites > p->usual_sites)
+		usual.sites = p->usual_sites;
+	if (usual.ring_bytes > p->usual_ring_bytes)
+		usual.ring_bytes = p->usual_ring_bytes;
+	used = plan_bytes(&usual, m);
 	return b > used ? b - used : 0;
 }
 
@@ -99,20 +105,17 @@ static int plan_sites(const struct kmt_source_opts *o, const struct kmt_bpf_mach
 	if (o->sites && (o->sites < KMT_SITES_MIN || o->sites > limit))
 		return kmt_err(-EINVAL, "--sites must be %u to %llu here, not %llu", KMT_SITES_MIN,
 			       (unsigned long long)limit, (unsigned long long)o->sites);
-	p->sites = 1;
+	p->sites = p->usual_sites = 1;
 	if (!p->count)
 		return 0;
-	if (o->sites) {
-		p->sites = pow2_ceil(o->sites);
-		return 0;
-	}
 	/* five eighths: with 256 CPUs that is 8192 rows */
 	for (limit = KMT_SITES_DEFAULT; limit > KMT_SITES_LEAST;) {
 		if (site_bytes(p, limit) <= room(p, m) / 8 * 5)
 			break;
 		limit /= 2;
 	}
-	p->sites = limit;
+	p->usual_sites = limit;
+	p->sites = o->sites ? pow2_ceil(o->sites) : limit;
 	return 0;
 }
 
@@ -185,6 +188,8 @@ static int plan_objects(const struct kmt_source_opts *o, const struct kmt_bpf_ma
 		want = KMT_OBJECTS_WANTED;
 	if (want > objects_in(p, room(p, m)))
 		want = objects_in(p, room(p, m));
+	if (want > limit)
+		want = limit;
 	if (want < KMT_GROUP * KMT_BUCKET_WAYS)
 		want = KMT_GROUP * KMT_BUCKET_WAYS;
 	want = asked ? asked : want;
@@ -208,16 +213,13 @@ static int plan_ring(const struct kmt_source_opts *o, const struct kmt_bpf_machi
 			       (unsigned long long)o->ring_bytes);
 	if (!p->emit)
 		return 0;
-	if (o->ring_bytes) {
-		p->ring_bytes = pow2_ceil(o->ring_bytes);
-		return 0;
-	}
 	b = room(p, m) / each;
 	/* the other half is for the objects */
 	b = pow2_floor(p->track ? b / 2 : b);
 	if (b > KMT_RING_DEFAULT)
 		b = KMT_RING_DEFAULT;
-	p->ring_bytes = b < KMT_RING_LEAST ? KMT_RING_LEAST : b;
+	p->usual_ring_bytes = b < KMT_RING_LEAST ? KMT_RING_LEAST : b;
+	p->ring_bytes = o->ring_bytes ? pow2_ceil(o->ring_bytes) : p->usual_ring_bytes;
 	return 0;
 }
 

@@ -27,6 +27,9 @@ struct kmt_bpf_plan {
 	uint64_t cpu_stride, shard_stride;
 	uint64_t at_sites, at_lifetimes, at_caches, at_stacks, at_objects, table_bytes;
 	uint64_t total_bytes;	/* tables and rings together */
+	/* what they would be by default: to ask for more takes nothing from the others */
+	uint32_t usual_sites;
+	uint64_t usual_ring_bytes;
 	bool	 count, track, emit, tail;
 	bool	 hashed;	/* programs and maps are those without compare-and-swap */
 };

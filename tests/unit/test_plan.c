@@ -239,6 +239,39 @@ static void test_options_round_up(void **state)
 	assert_true(p.total_bytes > GIB);
 }
 
+/* A machine's tables stay as large as they are by default when one of them is asked for. */
+static void check_asked(const struct kmt_bpf_machine *m)
+{
+	static const struct kmt_source_opts asked[] = {
+		{ .ring_bytes = 8 * MIB }, { .sites = 65536 },
+		{ .ring_bytes = 8 * MIB, .sites = 65536 },
+	};
+	struct kmt_filter filter = { .size_min = 1 };
+	struct kmt_source_opts o = { .mode = KMT_MODE_STREAMED, .filter = &filter };
+	struct kmt_bpf_plan usual, p;
+
+	assert_int_equal(kmt_bpf_make_plan(&o, m, &usual), 0);
+	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+		o.sites = asked[i].sites;
+		o.ring_bytes = asked[i].ring_bytes;
+		assert_int_equal(kmt_bpf_make_plan(&o, m, &p), 0);
+		check_shape(&p, m);
+		assert_true(p.buckets >= usual.buckets);
+		assert_int_equal(p.sites, o.sites ? o.sites : usual.sites);
+		assert_int_equal(p.ring_bytes, o.ring_bytes ? o.ring_bytes : usual.ring_bytes);
+	}
+}
+
+static void test_asked_takes_from_no_other(void **state)
+{
+	/* 1/256 of this is 6 MiB, less than two rings of 8 MiB */
+	struct kmt_bpf_machine small = middle;
+
+	small.ram_bytes = 1536 * MIB;
+	check_asked(&small);
+	check_asked(&middle);
+}
+
 static void expect_refusal(const struct kmt_bpf_machine *m, struct kmt_source_opts o,
 			   const char *option, uint64_t low, uint64_t high)
 {
@@ -376,6 +409,7 @@ int main(void)
 		cmocka_unit_test(test_hot_counters),
 		cmocka_unit_test(test_objects_round_down),
 		cmocka_unit_test(test_options_round_up),
+		cmocka_unit_test(test_asked_takes_from_no_other),
 		cmocka_unit_test(test_absurd_sites),
 		cmocka_unit_test(test_absurd_objects),
 		cmocka_unit_test(test_all_tables_in_one_element),
