@@ -133,7 +133,7 @@ expect_gone() {
 	# nobody reads: it fills the pipe and waits, at work
 	background "$KMT" stat --session default --interval 20ms --format ndjson >"$D/out"
 	reader=$JOB
-	until_true 30 grep -q poll "/proc/$reader/wchan" || fail "it does not wait for its output"
+	until_true 30 grep -q poll "/proc/$reader/stack" || fail "it does not wait for its output"
 	kill -KILL "$reader"
 	wait "$reader" || true
 	until [ "$JOB" = "$reader" ] && [ "$tries" -lt 200 ]; do
