@@ -597,6 +597,9 @@ static int serve(struct kmt_fuse *fs)
 	/* 0: unmounted; a signal's number: that was it */
 	err = fuse_session_loop_mt(fs->session, config);
 	fuse_loop_cfg_destroy(config);
+	/* unmounted too, but with requests under way: libfuse (3.14) knows ENODEV only */
+	if (err == -ECONNABORTED)
+		err = 0;
 	return err < 0 ? kmt_err_errno(err, "serving the mount failed") : 0;
 }
 
