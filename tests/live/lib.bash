@@ -166,25 +166,23 @@ told_misses() {
 		awk '{ n += $1 } END { print n + 0 }')))
 }
 
+# Events that have no stack, as it says in $OUT.
 told_stacks() {
 	jq -s 'map(.quality.lost_stacks? // 0) | add // 0' "$OUT"
 }
 
-# lossless [-i] [-s] COMMAND...: the measurement, again while it lost something; at
-# most four times. COMMAND can be run again and leaves $OUT or $ERR. With -i what is
-# counted happens in interrupts, which may miss a run of a program as well; with -s
-# call sites come from stacks, of which an interrupted one may be missing.
+# lossless [-i] COMMAND...: the measurement, again while it lost something; at most
+# four times. COMMAND can be run again and leaves $OUT or $ERR. With -i what is
+# counted happens in interrupts, which may miss a run of a program as well.
 lossless() {
-	local try lost interrupts= stacks=
+	local try lost interrupts=
 	[ "$1" != -i ] || { interrupts=1; shift; }
-	[ "$1" != -s ] || { stacks=1; shift; }
 	for try in 1 2 3 4; do
 		: >"$OUT"
 		: >"$ERR"
 		"$@"
 		lost=$(told_lost)
 		[ -z "$interrupts" ] || lost=$((lost + $(told_misses)))
-		[ -z "$stacks" ] || lost=$((lost + $(told_stacks)))
 		[ "$lost" != 0 ] || return 0
 		echo "run $try lost $lost events: $(tail -n 1 "$ERR")" >&2
 	done
