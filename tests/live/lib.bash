@@ -201,6 +201,10 @@ n_links() {
 	grep -ls '^link_type' /proc/"$1"/fdinfo/* 2>/dev/null | wc -l
 }
 
+n_possible_cpus() {
+	echo $(($(sed 's/.*-//' /sys/devices/system/cpu/possible) + 1))
+}
+
 # How many slab events this kernel has: four, six before 6.1.
 n_slab_events() {
 	local n
