@@ -43,6 +43,8 @@ static int note_losses(const struct kmt_quality *q, struct kmt_report *r)
 		  "alone" },
 		{ q->lost[KMT_LOSS_CACHES], "events have no cache name because the table of caches "
 		  "was full" },
+		{ q->unknown_tasks, "allocations were filtered out because nothing tells whose they "
+		  "are: some may have been meant" },
 	};
 
 	for (size_t i = 0; i < sizeof(sentences) / sizeof(sentences[0]); i++) {

@@ -108,6 +108,9 @@ void kmt_live_losses(const struct kmt_quality *q, struct kmt_buf *out)
 	kmt_buf_printf(out, ", %llu recursion misses, %llu null frees, %llu own, %llu filtered",
 		       (unsigned long long)q->recursion_misses, (unsigned long long)q->null_frees,
 		       (unsigned long long)q->own, (unsigned long long)q->filtered);
+	if (q->unknown_tasks)
+		kmt_buf_printf(out, " (%llu of them as their task is not known)",
+			       (unsigned long long)q->unknown_tasks);
 	if (q->misses_untold)
 		kmt_buf_printf(out, ", %llu kprobes whose misses are not known",
 			       (unsigned long long)q->misses_untold);

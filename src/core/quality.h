@@ -25,7 +25,9 @@ struct kmt_quality {
 	 * skipped runs it does not count; frees_before_start: of objects that were not
 	 * tracked; given_up_before_start: to RCU, and not tracked or given up before;
 	 * untraced_frees: allocations at a live address; null_frees: kfree(NULL),
-	 * kfree(ZERO_SIZE_PTR); filtered: events that a filter rejected; own: ours, left out
+	 * kfree(ZERO_SIZE_PTR); filtered: events that a filter rejected; unknown_tasks: of
+	 * those, allocations whose task's name, process or cgroup it asked for and nobody
+	 * knew; own: ours, left out
 	 */
 #define QUALITY_COUNT(field, title, text, how) uint64_t field;
 #include "core/quality.def"

@@ -100,17 +100,12 @@ static bool is_own(struct kmt_deliver *d, const struct kmt_node *node)
 /* Name and process of the thread, into 'idle' for the one /proc does not know. */
 static void set_task(struct kmt_deliver *d, struct kmt_event *ev, char idle[KMT_TASK_COMM])
 {
-	struct kmt_task *task = ev->pid ? kmt_tasks_get(d->tasks, ev->pid) : NULL;
+	const struct kmt_task *task = ev->pid ? kmt_tasks_get(d->tasks, ev->pid) : NULL;
 
+	ev->has_task = true;
+	ev->comm = kmt_task_name(task, ev->pid, ev->cpu, idle);
 	if (task && d->opts.key == KMT_BY_TASK && task->tgid)
 		ev->pid = task->tgid;
-	ev->has_task = true;
-	if (task && task->known)
-		ev->comm = task->comm;
-	if (!ev->pid) {
-		snprintf(idle, KMT_TASK_COMM, "swapper/%u", ev->cpu);
-		ev->comm = idle;
-	}
 }
 
 static int deliver_event(struct kmt_deliver *d, const struct kmt_sink *sink, struct kmt_node *node)
@@ -203,6 +198,7 @@ void kmt_deliver_quality(const struct kmt_deliver *d, struct kmt_quality *q)
 	q->null_frees = d->n_null;
 	q->filtered = d->n_filtered;
 	q->own = d->n_own;
+	q->unknown_tasks = d->select ? kmt_select_unknown_tasks(d->select) : 0;
 	q->lost[KMT_LOSS_OBJECTS] = d->select ? kmt_select_untracked(d->select) : 0;
 }
 

@@ -538,6 +538,7 @@ static void ftrace_quality(struct kmt_source *src, struct kmt_quality *q)
 		q->lost[KMT_LOSS_STACKS] += f->queue.lost_stacks;
 	q->lost_unknown = f->lost_unknown;
 	q->filtered = f->filter.rejected + f->n_user_pages;
+	q->unknown_tasks = f->filter.unknown_tasks;
 	q->hashed_addresses = f->is_hashed;
 	snprintf(q->kernel, sizeof(q->kernel), "%s", f->line.kernel);
 	snprintf(q->first_bad, sizeof(q->first_bad), "%s", f->first_bad);

@@ -184,6 +184,8 @@ static void file_quality(struct kmt_source *src, struct kmt_quality *q)
 		return;
 	q->events = f->passed;
 	q->filtered += f->rejected;
+	q->unknown_tasks += f->select ? kmt_select_unknown_tasks(f->select) :
+					f->legacy.unknown_tasks;
 	q->lost[KMT_LOSS_OBJECTS] += untracked(f);
 }
 

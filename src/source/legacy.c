@@ -188,6 +188,7 @@ static void legacy_quality(struct kmt_source *src, struct kmt_quality *q)
 		q->lost[i] = l->lost[i];
 	q->lost[KMT_LOSS_OBJECTS] += l->filter.untracked;
 	q->filtered = l->filter.rejected;
+	q->unknown_tasks = l->filter.unknown_tasks;
 	snprintf(q->first_bad, sizeof(q->first_bad), "%s", l->first_bad);
 }
 

@@ -69,16 +69,22 @@ static bool site_passes(const struct kmt_legacy_filter *lf, const struct kmt_eve
 	       (!f->module.n || kmt_globs_match(&f->module, module));
 }
 
-static bool task_passes(const struct kmt_filter *f, const struct kmt_event *ev)
+/* A task that the line does not name does not pass, and is counted. */
+static bool task_passes(struct kmt_legacy_filter *lf, const struct kmt_event *ev)
 {
+	const struct kmt_filter *f = lf->f;
 	bool is_listed = !f->n_pid;
 
-	for (size_t i = 0; i < f->n_pid && ev->has_task; i++)
+	if ((f->n_pid && !ev->has_task) || (f->task.n && !ev->comm)) {
+		lf->unknown_tasks++;
+		return false;
+	}
+	for (size_t i = 0; i < f->n_pid; i++)
 		is_listed |= f->pid[i] == ev->pid;
 	return is_listed && (!f->task.n || kmt_globs_match(&f->task, ev->comm));
 }
 
-static bool alloc_passes(const struct kmt_legacy_filter *lf, const struct kmt_event *ev)
+static bool alloc_passes(struct kmt_legacy_filter *lf, const struct kmt_event *ev)
 {
 	const struct kmt_filter *f = lf->f;
 
@@ -87,7 +93,7 @@ static bool alloc_passes(const struct kmt_legacy_filter *lf, const struct kmt_ev
 	if ((f->cache.n && !kmt_globs_match(&f->cache, ev->cache)) ||
 	    kmt_globs_match(&f->cache_not, ev->cache))
 		return false;
-	return task_passes(f, ev) && site_passes(lf, ev);
+	return site_passes(lf, ev) && task_passes(lf, ev);
 }
 
 static bool forget(struct kmt_legacy_filter *lf, const struct kmt_event *ev)

@@ -23,6 +23,7 @@ struct kmt_legacy_filter {
 	struct kmt_frames frames;	/* live pages, frame by frame */
 	uint64_t rejected;
 	uint64_t untracked;		/* passed with the set full: their frees will not */
+	uint64_t unknown_tasks;		/* rejected as nobody knows their task */
 };
 
 /* Borrows both. -EINVAL: the filter asks for what no text has. */

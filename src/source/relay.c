@@ -314,6 +314,7 @@ static void relay_quality(struct kmt_source *src, struct kmt_quality *q)
 		q->lost[i] = r->lost[i];
 	q->lost[KMT_LOSS_OBJECTS] += r->filter.untracked;
 	q->filtered = r->filter.rejected;
+	q->unknown_tasks = r->filter.unknown_tasks;
 	for (size_t i = 0; i < r->n && !q->first_bad[0]; i++)
 		if (r->file[i]->bad_places)
 			snprintf(q->first_bad, sizeof(q->first_bad),

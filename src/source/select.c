@@ -20,6 +20,8 @@
 #define MAX_VERDICTS	(1U << 16)
 #define CGROUP_AGE_NS	100000000ULL	/* a task may move: look again after this */
 
+enum answer { NO, YES, UNKNOWN };
+
 struct kmt_select {
 	const struct kmt_filter *f;
 	const struct kmt_symbols *symbols;
@@ -29,7 +31,7 @@ struct kmt_select {
 	struct kmt_frames frames;	/* live pages of that kind, frame by frame */
 	struct kmt_addrset yes, no;	/* call sites that were looked up */
 	struct kmt_addrset cache_yes, cache_no;	/* hashes of cache names */
-	uint64_t untracked;
+	uint64_t untracked, unknown_tasks;
 	char *cgroup;			/* as in /proc/PID/cgroup: relative to the mount */
 };
 
@@ -192,8 +194,11 @@ static bool in_list(const uint32_t *list, size_t n, uint32_t v)
 	return false;
 }
 
-/* Path of the task in cgroup v2 against the filter's, component by component. */
-static bool read_cgroup(const struct kmt_select *s, uint32_t tid)
+/*
+ * Path of the task in cgroup v2 against the filter's, component by component.
+ * 1, 0, or -ENOENT for a task that has gone.
+ */
+static int read_cgroup(const struct kmt_select *s, uint32_t tid)
 {
 	size_t len = strlen(s->cgroup);
 	char path[64], line[4096];
@@ -207,44 +212,80 @@ static bool read_cgroup(const struct kmt_select *s, uint32_t tid)
 		return !strncmp(line + 3, s->cgroup, len) &&
 		       (line[3 + len] == '/' || line[3 + len] == '\n');
 	}
-	return false;
+	return f ? 0 : -ENOENT;
 }
 
-static bool cgroup_passes(const struct kmt_select *s, struct kmt_task *task, uint64_t now)
+static enum answer cgroup_passes(const struct kmt_select *s, struct kmt_task *task, uint64_t now)
 {
+	int res;
+
 	if (!task->cgroup_ns || now - task->cgroup_ns > CGROUP_AGE_NS) {
-		task->in_cgroup = read_cgroup(s, task->tid);
+		res = read_cgroup(s, task->tid);
+		task->in_cgroup = res > 0;
+		task->no_cgroup = res < 0 && task->tid;	/* the idle tasks are in the root */
 		task->cgroup_ns = now ? now : 1;
 	}
-	return task->in_cgroup;
+	return task->no_cgroup ? UNKNOWN : task->in_cgroup ? YES : NO;
 }
 
 static bool is_named(const struct kmt_filter *f, const struct kmt_task *task)
 {
-	return in_list(f->pid, f->n_pid, task->tid) || in_list(f->tgid, f->n_tgid, task->tgid);
+	return in_list(f->pid, f->n_pid, task->tid) ||
+	       ((task->tgid || !task->tid) && in_list(f->tgid, f->n_tgid, task->tgid));
 }
 
-static bool task_passes(const struct kmt_select *s, const struct kmt_event *ev)
+static enum answer number_passes(const struct kmt_filter *f, const struct kmt_task *task)
+{
+	if (!(f->n_pid || f->n_tgid) || (f->follow && task->followed) || is_named(f, task))
+		return YES;
+	return f->n_tgid && !task->tgid && task->tid ? UNKNOWN : NO;
+}
+
+static enum answer name_passes(const struct kmt_filter *f, const struct kmt_task *task,
+			       uint32_t cpu)
+{
+	char idle[KMT_TASK_COMM];
+	const char *name;
+
+	if (!f->task.n)
+		return YES;
+	name = kmt_task_name(task, task->tid, cpu, idle);
+	return !name ? UNKNOWN : kmt_globs_match(&f->task, name) ? YES : NO;
+}
+
+static enum answer ask_task(const struct kmt_select *s, const struct kmt_event *ev)
+{
+	struct kmt_task *task = kmt_tasks_get(s->tasks, ev->pid);
+	enum answer res = task ? number_passes(s->f, task) : UNKNOWN, name;
+
+	if (!task || res == NO)
+		return res;
+	name = name_passes(s->f, task, ev->cpu);
+	if (res == YES || name == NO)
+		res = name;
+	if (res == YES && s->f->cgroup)
+		res = cgroup_passes(s, task, ev->ts_ns);
+	return res;
+}
+
+/* A task of which is not known what the filter asks does not pass, and is counted. */
+static bool task_passes(struct kmt_select *s, const struct kmt_event *ev)
 {
 	const struct kmt_filter *f = s->f;
-	struct kmt_task *task;
+	enum answer res;
 
 	if (!kmt_select_wants_tasks(f))
 		return !f->n_pid || in_list(f->pid, f->n_pid, ev->pid);
-	task = kmt_tasks_get(s->tasks, ev->pid);
-	if (!task)
-		return false;
-	if ((f->n_pid || f->n_tgid) && !(f->follow && task->followed) && !is_named(f, task))
-		return false;
-	if (f->task.n && !(task->known && kmt_globs_match(&f->task, task->comm)))
-		return false;
-	return !f->cgroup || cgroup_passes(s, task, ev->ts_ns);
+	res = ask_task(s, ev);
+	s->unknown_tasks += res == UNKNOWN;
+	return res == YES;
 }
 
 static bool alloc_passes(struct kmt_select *s, const struct kmt_event *ev)
 {
+	/* the task last: of what is left out for anything else it need not be known */
 	return size_passes(s->f, ev->bytes_req) && cache_passes(s, ev->cache) &&
-	       task_passes(s, ev) && site_passes(s, ev->call_site);
+	       site_passes(s, ev->call_site) && task_passes(s, ev);
 }
 
 static bool forget(struct kmt_select *s, const struct kmt_event *ev)
@@ -299,6 +340,11 @@ int kmt_select_born(struct kmt_select *s, uint32_t parent, uint32_t tid, bool th
 uint64_t kmt_select_untracked(const struct kmt_select *s)
 {
 	return s->untracked;
+}
+
+uint64_t kmt_select_unknown_tasks(const struct kmt_select *s)
+{
+	return s->unknown_tasks;
 }
 
 size_t kmt_select_bytes(const struct kmt_select *s)

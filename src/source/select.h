@@ -42,6 +42,8 @@ int kmt_select_born(struct kmt_select *s, uint32_t parent, uint32_t tid, bool th
 
 /* Allocations that passed although the address set was full: their frees will not. */
 uint64_t kmt_select_untracked(const struct kmt_select *s);
+/* Allocations that did not pass because what the filter asks of a task is not known. */
+uint64_t kmt_select_unknown_tasks(const struct kmt_select *s);
 size_t kmt_select_bytes(const struct kmt_select *s);
 
 #endif

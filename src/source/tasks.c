@@ -204,7 +204,7 @@ struct kmt_task *kmt_tasks_born(struct kmt_tasks *t, uint32_t parent, uint32_t t
 	/* an old row is a dead thread whose number was given out again */
 	*task = (struct kmt_task){ .tid = tid, .tgid = thread ? mother.tgid : tid,
 				   .followed = mother.followed, .in_cgroup = mother.in_cgroup,
-				   .cgroup_ns = mother.cgroup_ns };
+				   .no_cgroup = mother.no_cgroup, .cgroup_ns = mother.cgroup_ns };
 	set_comm(task, comm);
 	return task;
 }
@@ -215,6 +215,15 @@ void kmt_tasks_rename(struct kmt_tasks *t, uint32_t tid, const char *comm)
 
 	if (task)
 		set_comm(task, comm);
+}
+
+const char *kmt_task_name(const struct kmt_task *task, uint32_t tid, uint32_t cpu,
+			  char idle[KMT_TASK_COMM])
+{
+	if (tid)
+		return task && task->known ? task->comm : NULL;
+	snprintf(idle, KMT_TASK_COMM, "swapper/%u", cpu);
+	return idle;
 }
 
 void kmt_tasks_forget(struct kmt_tasks *t, uint32_t tid)

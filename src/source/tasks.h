@@ -18,6 +18,7 @@ struct kmt_task {
 	bool	 known;		/* comm is known */
 	bool	 followed;	/* selected by pid= or tgid=, or a child of such a task */
 	bool	 in_cgroup;	/* as of cgroup_ns */
+	bool	 no_cgroup;	/* it could not be asked then */
 	uint64_t cgroup_ns;	/* event time of that look, 0 never */
 	char	 comm[KMT_TASK_COMM];
 };
@@ -40,6 +41,12 @@ struct kmt_task *kmt_tasks_get(struct kmt_tasks *t, uint32_t tid);
 struct kmt_task *kmt_tasks_born(struct kmt_tasks *t, uint32_t parent, uint32_t tid, bool thread,
 				const char *comm);
 void kmt_tasks_rename(struct kmt_tasks *t, uint32_t tid, const char *comm);
+/*
+ * The name of thread 'tid', whose row is 'task' (may be NULL); NULL if it is not known.
+ * That of a CPU's idle task, number 0 on every CPU, is made into 'idle'.
+ */
+const char *kmt_task_name(const struct kmt_task *task, uint32_t tid, uint32_t cpu,
+			  char idle[KMT_TASK_COMM]);
 void kmt_tasks_forget(struct kmt_tasks *t, uint32_t tid);
 
 #endif

@@ -291,6 +291,44 @@ static void test_filter_frees(void **state)
 	tear_down(&w);
 }
 
+/* Of whom nobody knows what the filter asks: left out, and told. */
+static void test_filter_unknown_tasks(void **state)
+{
+	/* thread numbers that no process has; the one that is born is "child" */
+	static const struct {
+		struct kmt_filter f;
+		uint64_t out, filtered, unknown;
+	} cases[] = {
+		{ { .task = { .v = { "child" }, .n = 1 } }, 2, 6, 1 },
+		{ { .task = { .v = { "swapper/1" }, .n = 1 } }, 2, 6, 1 },
+		{ { .task = { .v = { "nobody" }, .n = 1 } }, 0, 8, 1 },
+		{ { .tgid = { 5000008 }, .n_tgid = 1 }, 2, 6, 1 },
+		/* 0 is the idle tasks', not that of whoever is not known */
+		{ { .tgid = { 0 }, .n_tgid = 1 }, 4, 4, 1 },
+		{ { .task = { .v = { "nobody" }, .n = 1 }, .size_min = 100 }, 0, 8, 0 },
+		{ { .task = { .v = { "nobody" }, .n = 1 }, .tgid = { 7 }, .n_tgid = 1 }, 0, 8, 1 },
+		{ { .task = { .v = { "child" }, .n = 1 }, .tgid = { 7 }, .n_tgid = 1 }, 0, 8, 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct kmt_source_opts opts = { .filter = &cases[i].f };
+		struct kmt_quality q = { 0 };
+		struct world w;
+
+		build(&w, &opts);
+		SCRIPT(&w, 0, { BORN, 10, 5000008, 0, 5000007 }, { ALLOC, 11, 0x1000, 0, 5000008 },
+		       { ALLOC, 12, 0x1040, 0, 5000009 }, { ALLOC, 13, 0x1080, 0, 0 },
+		       { FREE, 14, 0x1000 }, { FREE, 15, 0x1040 }, { FREE, 16, 0x1080 });
+		SCRIPT(&w, 1, { ALLOC, 17, 0x10c0, 0, 0 }, { FREE, 18, 0x10c0 });
+		assert_int_equal(pass(&w, KMT_MERGE_ALL), 9);
+		kmt_deliver_quality(&w.deliver, &q);
+		assert_int_equal(w.n_out, cases[i].out);
+		assert_int_equal(q.filtered, cases[i].filtered);
+		assert_int_equal(q.unknown_tasks, cases[i].unknown);
+		tear_down(&w);
+	}
+}
+
 static void test_filter_full(void **state)
 {
 	struct kmt_filter f = { .pid = { 7 }, .n_pid = 1 };
@@ -394,6 +432,7 @@ int main(void)
 		cmocka_unit_test(test_stack_late),
 		cmocka_unit_test(test_null_frees),
 		cmocka_unit_test(test_filter_frees),
+		cmocka_unit_test(test_filter_unknown_tasks),
 		cmocka_unit_test(test_filter_full),
 		cmocka_unit_test(test_follow),
 		cmocka_unit_test(test_own),

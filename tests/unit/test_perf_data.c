@@ -490,7 +490,41 @@ static void test_source_filter(void **state)
 	assert_string_equal(seen.text, "+1@1000/0 seven-7 -1@1005/1 ?-8 +2@1010/0 seven-7 "
 			    "-2@1020/0 seven-9 ");
 	assert_int_equal(q.filtered, 3);
+	assert_int_equal(q.unknown_tasks, 0);
 	src->ops->close(src);
+}
+
+/* perf record --synth=no: who was there before has no name, but has its process. */
+static void test_source_filter_unnamed(void **state)
+{
+	static const struct { const char *expr; uint64_t events, filtered, unknown; } cases[] = {
+		{ "task=seven", 1, 3, 2 },
+		{ "tgid=8", 2, 2, 0 },
+	};
+	static struct image im;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct kmt_filter filter = { 0 };
+		struct kmt_source *src;
+		struct seen seen = { 0 };
+		struct kmt_quality q;
+
+		im = (struct image){ 0 };
+		put_pipe_head(&im, TYPE_USUAL);
+		put_comm(&im, 7, 0, "seven");
+		put_kmalloc(&im, 7, 1000, 0, A(1), 100);
+		put_kmalloc(&im, 8, 1001, 0, A(2), 100);
+		put_kmalloc(&im, 8, 1002, 0, A(3), 100);
+		put_kmalloc(&im, 0, 1003, 0, A(4), 100);	/* swapper/0: known */
+		put_round(&im);
+		assert_int_equal(kmt_filter_add(&filter, cases[i].expr), 1);
+		assert_int_equal(open_source(&im, im.len, &filter, &src), 0);
+		q = run_source(src, &seen);
+		assert_int_equal(q.events, cases[i].events);
+		assert_int_equal(q.filtered, cases[i].filtered);
+		assert_int_equal(q.unknown_tasks, cases[i].unknown);
+		src->ops->close(src);
+	}
 }
 
 /* Losses in their places, and the rest of what the counters say at the end. */
@@ -581,6 +615,7 @@ int main(void)
 		cmocka_unit_test(test_source_backwards),
 		cmocka_unit_test(test_source_facts),
 		cmocka_unit_test(test_source_filter),
+		cmocka_unit_test(test_source_filter_unnamed),
 		cmocka_unit_test(test_source_losses),
 		cmocka_unit_test(test_source_bad_records),
 		cmocka_unit_test(test_source_cut),

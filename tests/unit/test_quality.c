@@ -65,8 +65,9 @@ static void test_fields(void **state)
 	assert_int_equal(q.failed_allocations, 9000066);
 	assert_int_equal(q.null_frees, 9000079);
 	assert_int_equal(q.filtered, 9000092);
-	assert_int_equal(q.own, 9000105);
-	assert_int_equal(KMT_COUNT_MAX, 9);
+	assert_int_equal(q.unknown_tasks, 9000105);
+	assert_int_equal(q.own, 9000118);
+	assert_int_equal(KMT_COUNT_MAX, 10);
 	assert_string_equal(kmt_quality_key(KMT_COUNT_misses_untold), "misses_untold");
 }
 

@@ -304,7 +304,7 @@ static struct kmt_quality make_quality(void)
 		.window_ns = 1ull << 63, .events = 123, .recursion_misses = 4, .misses_untold = 3,
 		.frees_before_start = 5, .given_up_before_start = 2,
 		.untraced_frees = 6, .failed_allocations = 7,
-		.null_frees = 8, .filtered = 9, .own = 10, .sample_bytes = 11, .table_bytes = 12,
+		.null_frees = 8, .filtered = 9, .unknown_tasks = 1, .own = 10, .sample_bytes = 11, .table_bytes = 12,
 		.objects_capacity = 13, .clock_resolution_ns = 14, .lost_unknown = true,
 		.hashed_addresses = true, .first_bad = "line 7: what \\ \n",
 	};

@@ -189,7 +189,8 @@ static const char quality_lines[] =
 	"quality recursion_misses 3\nquality misses_untold 14\n"
 	"quality frees_before_start 4\n"
 	"quality given_up_before_start 15\nquality untraced_frees 5\n"
-	"quality failed_allocations 6\nquality null_frees 7\nquality filtered 8\nquality own 9\n"
+	"quality failed_allocations 6\nquality null_frees 7\nquality filtered 8\n"
+	"quality unknown_tasks 16\nquality own 9\n"
 	"quality sample_bytes 10\nquality table_bytes 11\nquality objects_capacity 12\n"
 	"quality clock_resolution_ns 13\nquality lost_ring 20\nquality lost_sites 21\n"
 	"quality lost_objects 22\nquality lost_stacks 23\nquality lost_caches 24\n"
@@ -203,7 +204,7 @@ static void make(struct recording *r, struct kmt_buf *want)
 		.lost = { 20, 21, 22, 23, 24, 25, 26 }, .lost_unknown = true,
 		.recursion_misses = 3, .misses_untold = 14, .given_up_before_start = 15,
 		.frees_before_start = 4, .untraced_frees = 5, .failed_allocations = 6,
-		.null_frees = 7, .filtered = 8, .own = 9, .sample_bytes = 10, .table_bytes = 11,
+		.null_frees = 7, .filtered = 8, .unknown_tasks = 16, .own = 9, .sample_bytes = 10, .table_bytes = 11,
 		.objects_capacity = 12, .clock_resolution_ns = 13,
 	};
 	struct kmt_facts f = make_facts();
