@@ -12,7 +12,7 @@
 #include "cmd/select.h"
 
 #define SEC 1000000000ull
-#define LOOK_MS 50		/* how long a source may wait for events */
+#define LOOK_MS 50		/* how long a source may wait for events, unless it is said */
 #define REALTIME_PRIORITY 1	/* the lowest: it decides what is lost, not how much it may run */
 
 static uint64_t now_of(clockid_t clock)
@@ -57,7 +57,7 @@ static int pump(const struct kmt_live *l)
 	int n = 0;
 
 	while (!kmt_run_over(l->child) && !(end && kmt_live_now() >= end)) {
-		n = src->ops->poll(src, l->sink, LOOK_MS);
+		n = src->ops->poll(src, l->sink, l->look_ms ? l->look_ms : LOOK_MS);
 		if (n >= 0)
 			n = l->turn(l->ctx);
 		if (n < 0 && n != -EINTR)

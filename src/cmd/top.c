@@ -2,11 +2,11 @@
 /* kmemtrace top: the live screen; the same tables without one; a recording on it. */
 #include <errno.h>
 #include <libgen.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "analysis/analysis.h"
@@ -28,7 +28,10 @@
 #include "tui/tui.h"
 
 #define SEC	1000000000ull
-#define LOOK_MS	50		/* how often keys of a recording's screen are looked for */
+#define LOOK_MS	50		/* how often a recording's screen is looked at, but for keys */
+#define LONGEST_LOOK_MS 100	/* the same of a live one: no interval is off by more */
+
+static const int keys_fd = STDIN_FILENO;
 
 struct top_opts {
 	struct kmt_ask ask;	/* first: its option rows count from here */
@@ -459,12 +462,21 @@ static bool is_one_missing(const struct top *t)
 	return t->printed < (wanted ? wanted : 1);
 }
 
+/* A key is answered at once; what else is to be done waits for a tenth of an interval. */
+static int look_ms(uint64_t interval_ns)
+{
+	const uint64_t ms = interval_ns / 10 / 1000000;
+
+	return ms < LONGEST_LOOK_MS ? (int)ms : LONGEST_LOOK_MS;
+}
+
 static int run_live(struct top *t)
 {
 	const struct top_opts *o = t->o;
 	const struct kmt_live live = {
 		.select = &o->ask.select, .child = &t->run, .sink = &t->view.sink,
-		.started = started, .turn = o->batch ? turn_batch : turn_screen, .ctx = t,
+		.started = started, .turn = o->batch ? turn_batch : turn_screen,
+		.look_ms = o->batch ? 0 : look_ms(o->interval_ns), .ctx = t,
 	};
 	int status = 0, err;
 
@@ -504,6 +516,7 @@ static int open_live(struct top *t)
 	t->run.goes_on = !t->o->batch;
 	if (!status) {
 		kmt_view_source_opts(&t->view, &so);
+		so.wake_fd = t->o->batch ? NULL : &keys_fd;
 		status = kmt_select_open(&t->o->ask.select, &so);
 	}
 	return status;
@@ -513,7 +526,7 @@ static int open_live(struct top *t)
 
 static int show_recording(struct top *t, const char *fault)
 {
-	const struct timespec nap = { .tv_nsec = LOOK_MS * 1000000l };
+	struct pollfd keys = { .fd = keys_fd, .events = POLLIN };
 	const uint64_t end = t->replay.length_ns;
 	int status, res = 0;
 
@@ -525,7 +538,7 @@ static int show_recording(struct top *t, const char *fault)
 	while (!status && !res && !kmt_run_over(&t->run)) {
 		res = kmt_tui_step(t->tui);
 		if (!res)
-			clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, NULL);
+			poll(&keys, 1, LOOK_MS);
 	}
 	close_screen(t);
 	return status ? status : kmt_view_finish(&t->view, res < 0 ? res : 0, 0);

@@ -3,12 +3,12 @@
 #include "source/bpf_priv.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cpus.h"
@@ -95,16 +95,22 @@ static int bpf_open(const struct kmt_source_opts *opts, struct kmt_source **ret)
 	return 0;
 }
 
-/* Sleep; the programs need not ask meanwhile whether an event is our own. */
-static int nap(struct kmt_bpf *b, int ms)
+int kmt_bpf_sleep(const int *wake_fd, int ms)
 {
-	struct timespec ts = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000l };
+	struct pollfd p = { .fd = wake_fd ? *wake_fd : -1, .events = POLLIN };
+
+	return poll(&p, 1, ms) < 0 ? -errno : 0;
+}
+
+/* Sleep; the programs need not ask meanwhile whether an event is our own. */
+static int nap(struct kmt_bpf *b, const int *wake_fd, int ms)
+{
 	int err;
 
 	kmt_bpf_awake(b, b->opts.threads);
-	err = clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL);
+	err = kmt_bpf_sleep(wake_fd, ms);
 	kmt_bpf_awake(b, true);
-	return -err;
+	return err;
 }
 
 static int bpf_start(struct kmt_source *src)
@@ -137,7 +143,7 @@ static int bpf_stop(struct kmt_source *src)
 	kmt_bpf_detach(b);
 	/* a program may still run on another CPU: its last record must not be missed */
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
-		nap(b, 20);
+		nap(b, NULL, 20);
 	b->stop_ns = kmt_monotonic_ns();
 	b->running = false;
 	return 0;
@@ -149,14 +155,14 @@ static int bpf_poll(struct kmt_source *src, const struct kmt_sink *sink, int tim
 	int n;
 
 	if (!b->plan.emit)
-		return nap(b, timeout_ms);
+		return nap(b, b->opts.wake_fd, timeout_ms);
 	n = kmt_bpf_drain(b, sink, !b->running);
 	if (n)
 		return n;
 	if (!b->running)
 		return -ENODATA;
 	/* nobody wakes us: the programs never do, so that an event stays cheap */
-	return nap(b, timeout_ms < KMT_LOOK_EVERY_MS ? timeout_ms : KMT_LOOK_EVERY_MS);
+	return nap(b, NULL, timeout_ms < KMT_LOOK_EVERY_MS ? timeout_ms : KMT_LOOK_EVERY_MS);
 }
 
 static int bpf_snapshot(struct kmt_source *src, const struct kmt_sink *sink)

@@ -98,6 +98,9 @@ struct kmt_bpf {
 	uint64_t next_tell_ns;		/* of those that no record tells */
 };
 
+/* bpf.c: 0 after that time, or as wake_fd can be read (NULL: none); -EINTR on a signal. */
+int kmt_bpf_sleep(const int *wake_fd, int ms);
+
 /* bpf_load.c: the only user of libbpf */
 int kmt_bpf_load(struct kmt_bpf *b);
 void kmt_bpf_unload(struct kmt_bpf *b);

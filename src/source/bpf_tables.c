@@ -436,8 +436,23 @@ static size_t name_cpus(const struct kmt_bpf *b, struct kmt_snap_cpu *cpus)
 	return n;
 }
 
+/* The rows in use of a table that is mostly empty: it is looked through once. NULL: no memory. */
+static uint32_t *ready_sites(const struct kmt_bpf *b, size_t *ret_n)
+{
+	uint32_t *at = malloc(((size_t)b->plan.sites + 1) * sizeof(*at));
+	size_t n = 0;
+
+	for (uint32_t i = 0; at && i < b->plan.sites; i++)
+		if (b->sites[i].id.state == KMT_SITE_READY)
+			at[n++] = i;
+	*ret_n = n;
+	return at;
+}
+
 int kmt_bpf_snapshot(struct kmt_bpf *b, const struct kmt_sink *sink)
 {
+	size_t n;
+	_cleanup_free_ uint32_t *ready = ready_sites(b, &n);
 	_cleanup_free_ struct kmt_snap_site *sites = NULL;
 	_cleanup_free_ struct kmt_snap_free_site *frees = NULL;
 	_cleanup_free_ struct kmt_snap_older *older = NULL;
@@ -447,27 +462,20 @@ int kmt_bpf_snapshot(struct kmt_bpf *b, const struct kmt_sink *sink)
 		.each_object = b->plan.track ? each_object : NULL,
 		.objects_ctx = b,
 	};
-	size_t n = 0, n_free = 0;
 
-	for (uint32_t i = 0; i < b->plan.sites; i++)
-		if (b->sites[i].id.state == KMT_SITE_READY)
-			b->sites[i].id.type == KMT_WIRE_FREE_SITE ? n_free++ : n++;
+	/* what a row is of may change until it is read: both have room for all */
 	sites = calloc(n + 1, sizeof(*sites));
-	frees = calloc(n_free + 1, sizeof(*frees));
+	frees = calloc(n + 1, sizeof(*frees));
 	older = calloc((size_t)b->plan.caches + 1, sizeof(*older));
 	cpus = calloc(((size_t)b->plan.cpus + 1) * KMT_CPU_TYPES, sizeof(*cpus));
-	if (!sites || !frees || !older || !cpus)
+	if (!ready || !sites || !frees || !older || !cpus)
 		return kmt_err_errno(-ENOMEM, "snapshot");
-	for (uint32_t i = 0; i < b->plan.sites; i++) {
-		if (b->sites[i].id.state != KMT_SITE_READY)
-			continue;
-		retire(b, i);
-		if (b->sites[i].id.type == KMT_WIRE_FREE_SITE) {
-			if (snap.n_free_sites < n_free)
-				read_free_site(b, i, &frees[snap.n_free_sites++]);
-		} else if (snap.n_sites < n) {
-			read_site(b, i, cpus, &sites[snap.n_sites++]);
-		}
+	for (size_t i = 0; i < n; i++) {
+		retire(b, ready[i]);
+		if (b->sites[ready[i]].id.type == KMT_WIRE_FREE_SITE)
+			read_free_site(b, ready[i], &frees[snap.n_free_sites++]);
+		else
+			read_site(b, ready[i], cpus, &sites[snap.n_sites++]);
 	}
 	snap.sites = sites;
 	snap.free_sites = frees;

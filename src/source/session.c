@@ -10,7 +10,6 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -385,17 +384,15 @@ static int session_stop(struct kmt_source *src)
 
 static int session_poll(struct kmt_source *src, const struct kmt_sink *sink, int timeout_ms)
 {
-	struct timespec ts = { .tv_sec = timeout_ms / 1000,
-			       .tv_nsec = timeout_ms % 1000 * 1000000l };
 	struct session *s = session_of(src);
 	int err = 0;
 
 	if (timeout_ms > 0) {
 		set_awake(s, false);
-		err = clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL);
+		err = kmt_bpf_sleep(s->bpf.opts.wake_fd, timeout_ms);
 		set_awake(s, true);
 	}
-	return -err;
+	return err;
 }
 
 /* A row of a cache that is gone gets another key (bpf_tables.c): by one reader at a time. */

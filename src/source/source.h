@@ -49,6 +49,11 @@ struct kmt_source_opts {
 	bool	 own;			/* do not leave kmemtrace's own events out */
 	bool	 realtime;		/* reader at SCHED_FIFO where allowed */
 	bool	 threads;		/* others of ours work while poll() sleeps */
+	/*
+	 * A file descriptor, borrowed: poll() may come back early when it can be read.
+	 * For screens, which have keys to answer while nothing happens. NULL: none.
+	 */
+	const int *wake_fd;
 	bool	 kept;			/* what is attached must be able to outlive us: kept.h */
 	uint32_t tracers;		/* set of KMT_TRACER_BIT(); 0 = kmt_tracers_default() */
 	bool	 must_bulk;		/* no source without that tracer */

@@ -29,6 +29,7 @@
 struct curses_term {
 	struct kmt_term term;
 	SCREEN *screen;
+	WINDOW *keys;	/* a pad: where keys are asked for, so that the screen is not drawn for it */
 	bool has_colors;
 };
 
@@ -182,7 +183,7 @@ static bool is_gone(void)
 
 static int term_key(struct kmt_term *t)
 {
-	int c = wgetch(stdscr);
+	int c = wgetch(((struct curses_term *)t)->keys);
 
 	if (c != ERR)
 		return translate(c);
@@ -197,6 +198,7 @@ static void term_close(struct kmt_term *t)
 		return;
 	curs_set(1);
 	endwin();
+	delwin(ct->keys);
 	delscreen(ct->screen);
 	uncatch_fatal();
 	tcsetattr(STDOUT_FILENO, TCSANOW, &before.termios);
@@ -225,14 +227,14 @@ static bool start_colors(void)
 	return true;
 }
 
-static void set_modes(void)
+static void set_modes(WINDOW *keys)
 {
 	cbreak();	/* ^C stays a signal */
 	noecho();
 	nonl();
 	set_escdelay(ESCAPE_MS);
-	keypad(stdscr, TRUE);
-	nodelay(stdscr, TRUE);
+	keypad(keys, TRUE);
+	nodelay(keys, TRUE);
 	curs_set(0);
 }
 
@@ -272,11 +274,16 @@ int kmt_term_open(struct kmt_term **ret)
 	if (!ct)
 		return kmt_err(-ENOMEM, "out of memory");
 	ct->screen = newterm(NULL, stdout, stdin);
-	if (!ct->screen) {
+	ct->keys = ct->screen ? newpad(1, 1) : NULL;
+	if (!ct->keys) {
+		if (ct->screen) {
+			endwin();
+			delscreen(ct->screen);
+		}
 		free(ct);
 		return kmt_err(-ENXIO, "the terminal cannot be used");
 	}
-	set_modes();
+	set_modes(ct->keys);
 	ct->has_colors = start_colors();
 	catch_fatal();
 	ct->term = (struct kmt_term){ .ops = &ops,
