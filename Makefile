@@ -36,6 +36,9 @@ FUZZ_SECONDS ?= 60
 PKGS    := libbpf libtracefs libtraceevent smartcols jansson libzstd libxxhash zlib libdw ncursesw fuse3
 PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS))
 PKG_LIBS   = $(shell pkg-config --libs $(PKGS))
+# libfuse cancels its threads, for which glibc loads libgcc_s then, and aborts where it is
+# not: linked, it is missed at the start and named by ldd, where systems are put together
+CANCEL_LIBS = -Wl,--push-state,--no-as-needed -lgcc_s -Wl,--pop-state
 
 WARN    := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	   -Wpointer-arith -Wno-unused-parameter -Wformat=2 -Wno-format-nonliteral
@@ -67,7 +70,7 @@ TOOL_BIN := $(filter-out %.bpf,$(TOOL_SRC:tests/%.c=$(B)/tests/%))
 all: $(B)/kmemtrace
 
 $(B)/kmemtrace: $(CMD_OBJ) $(B)/libkmt.a
-	$(CC) $(SANFLAGS) -o $@ $^ $(PKG_LIBS)
+	$(CC) $(SANFLAGS) -o $@ $^ $(PKG_LIBS) $(CANCEL_LIBS)
 
 $(B)/libkmt.a: $(LIB_OBJ)
 	rm -f $@
