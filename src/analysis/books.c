@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
-#include "analysis/group.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/index.h"
@@ -83,7 +82,7 @@ static int gather(const struct kmt_analysis_in *in, struct kmt_books *b, struct 
 {
 	for (size_t i = 0; i < kmt_session_n_sites(in->session); i++) {
 		const struct kmt_site *site = kmt_session_site(in->session, i);
-		struct kmt_counts c;
+		const struct kmt_counts *c = &site->counts;
 		struct kmt_book *book;
 		size_t at;
 		int err = find_book(in, b, ix, site->key.cache, &at);
@@ -92,15 +91,11 @@ static int gather(const struct kmt_analysis_in *in, struct kmt_books *b, struct 
 			return err;
 		b->of[i] = at;
 		book = &b->v[at];
-		kmt_window_counts(in, site, &c);
-		book->allocs = kmt_sat_add(book->allocs, c.allocs);
-		book->frees = kmt_sat_add(book->frees, c.frees);
-		book->untraced_frees = kmt_sat_add(book->untraced_frees, c.untraced_frees);
-		book->untracked = kmt_sat_add(book->untracked, site->counts.untracked);
-		book->awaiting = kmt_sat_add(book->awaiting, site->counts.awaiting);
-		if (in->interval_ns)
-			book->awaiting_before = kmt_sat_add(book->awaiting_before,
-							    site->base.awaiting);
+		book->allocs = kmt_sat_add(book->allocs, c->allocs);
+		book->frees = kmt_sat_add(book->frees, c->frees);
+		book->untraced_frees = kmt_sat_add(book->untraced_frees, c->untraced_frees);
+		book->untracked = kmt_sat_add(book->untracked, c->untracked);
+		book->awaiting = kmt_sat_add(book->awaiting, c->awaiting);
 		book->inferred |= site->key.cache_inferred;
 	}
 	return 0;
@@ -110,10 +105,9 @@ static int gather(const struct kmt_analysis_in *in, struct kmt_books *b, struct 
 static int gather_older(const struct kmt_analysis_in *in, struct kmt_books *b,
 			struct kmt_index *ix)
 {
-	bool since_mark = in->interval_ns != 0;
 	struct kmt_snap_older o;
 
-	for (size_t i = 0; kmt_session_older_at(in->session, i, since_mark, &o); i++) {
+	for (size_t i = 0; kmt_session_older_at(in->session, i, &o); i++) {
 		size_t at;
 		int err;
 
@@ -127,8 +121,6 @@ static int gather_older(const struct kmt_analysis_in *in, struct kmt_books *b,
 		b->v[at].older_frees = kmt_sat_add(b->v[at].older_frees, o.frees);
 		b->v[at].own_allocs = kmt_sat_add(b->v[at].own_allocs, o.own_allocs);
 		b->v[at].awaiting = kmt_sat_add(b->v[at].awaiting, o.given_up);
-		b->v[at].awaiting_before = kmt_sat_add(b->v[at].awaiting_before,
-						       o.given_up_before);
 	}
 	return 0;
 }
@@ -138,7 +130,7 @@ static size_t how_many(const struct kmt_analysis_in *in)
 	struct kmt_snap_older o;
 	size_t n = 0;
 
-	while (kmt_session_older_at(in->session, n, false, &o))
+	while (kmt_session_older_at(in->session, n, &o))
 		n++;
 	return n + kmt_session_n_sites(in->session);
 }
@@ -231,7 +223,6 @@ static void weigh(struct kmt_book *book)
 	} else {
 		more = less = kmt_books_tolerance(per_slab);
 	}
-	more = kmt_sat_add(more, book->awaiting_before);
 	less = kmt_sat_add(less, book->awaiting);
 	if (book->traced_net > book->real_net)
 		book->tolerance = more;

@@ -11,9 +11,11 @@
  * what was given up to RCU may or may not be in it:
  *
  *   the truth:  real_net - end.over - start.under ... real_net + start.over + end.under
- *   the trace:  traced_net - awaiting at the start ... traced_net + awaiting now
+ *   the trace:  traced_net ... traced_net + awaiting RCU now
  *
- * The books balance when these two meet.
+ * The books balance when these two meet. They are always those since the trace began,
+ * in a report about an interval too: what is live was allocated at any time since, and
+ * a second in which nothing went wrong proves nothing of it.
  */
 #ifndef KMT_ANALYSIS_BOOKS_H
 #define KMT_ANALYSIS_BOOKS_H
@@ -35,7 +37,7 @@ struct kmt_book {
 	bool	 inferred;	/* some of its rows only guess that they belong here */
 	uint64_t allocs, frees, untraced_frees, untracked;
 	uint64_t older_frees, own_allocs;	/* see struct kmt_snap_older */
-	uint64_t awaiting, awaiting_before;	/* RCU, at the end and at the beginning */
+	uint64_t awaiting;	/* RCU */
 	int64_t	 traced_net, real_net;
 	uint64_t off;		/* how far they are apart */
 	uint64_t tolerance;	/* how far they may be, in the direction in which they are */

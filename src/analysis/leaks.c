@@ -18,6 +18,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fmt.h"
+#include "core/quality.h"
 #include "core/session.h"
 
 extern const struct kmt_analysis kmt_analysis_leaks;
@@ -48,6 +49,31 @@ static const struct kmt_column columns[] = {
 	KMT_COLUMNS_MORE,
 };
 
+/*
+ * What survives is no more than the books may be off by, and not all frees are seen: of
+ * objects here addresses were handed out again without one, or nobody looks at the silent
+ * paths. All of it may have gone that way.
+ */
+static bool may_be_gone(const struct kmt_row_source *s, const struct kmt_book *b)
+{
+	struct kmt_quality q;
+	const char *unseen;
+
+	if (s->g->survivors > b->tolerance)
+		return false;
+	kmt_session_quality(s->in->session, &q);
+	unseen = strstr(q.functions, "not seen");
+	if (unseen && strstr(unseen, "free"))
+		return true;
+	for (size_t i = 0; i < s->g->n; i++) {
+		size_t row = s->groups->members[s->g->start + i];
+
+		if (kmt_session_site(s->in->session, row)->counts.untraced_frees)
+			return true;
+	}
+	return false;
+}
+
 /* Why a group is no suspect; empty if it is one. */
 static void find_reason(const struct kmt_row_source *s, const struct kmt_trend *t,
 			struct kmt_buf *ret)
@@ -67,6 +93,8 @@ static void find_reason(const struct kmt_row_source *s, const struct kmt_trend *
 			       kmt_fmt_duration(at, (t->last_rise + 1) * t->width_ns));
 	else if (b->verdict != KMT_BOOK_BALANCED)
 		kmt_buf_printf(ret, "books %s", b->text);
+	else if (may_be_gone(s, b))
+		kmt_buf_printf(ret, "frees may be silent, and the books off by %" PRIu64, b->tolerance);
 }
 
 /* Of the floors: what only came and went does not count. */

@@ -6,7 +6,6 @@
 
 #include "analysis/analysis.h"
 #include "analysis/books.h"
-#include "analysis/group.h"
 #include "base/fmt.h"
 #include "core/quality.h"
 #include "core/session.h"
@@ -24,7 +23,7 @@ static __int128 older(const struct kmt_analysis_in *in)
 	struct kmt_snap_older o;
 	__int128 sum = 0;
 
-	for (size_t i = 0; kmt_session_older_at(in->session, i, in->interval_ns, &o); i++) {
+	for (size_t i = 0; kmt_session_older_at(in->session, i, &o); i++) {
 		const struct kmt_slab *slab = NULL;
 
 		if (o.cache)
@@ -43,13 +42,11 @@ static bool sum_up(const struct kmt_analysis_in *in, int64_t *ret)
 
 	for (size_t i = 0; i < kmt_session_n_sites(in->session); i++) {
 		const struct kmt_site *site = kmt_session_site(in->session, i);
-		struct kmt_counts c;
 
 		if (site->key.type > KMT_TYPE_CACHE)
 			continue;
 		any = true;
-		kmt_window_counts(in, site, &c);
-		sum += (__int128)c.bytes_alloc - c.bytes_alloc_freed;
+		sum += (__int128)site->counts.bytes_alloc - site->counts.bytes_alloc_freed;
 	}
 	sum -= older(in);
 	*ret = clamp(sum);

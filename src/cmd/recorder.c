@@ -329,12 +329,12 @@ int kmt_recorder_session(struct kmt_recorder *r, struct kmt_session *s)
 		return err;
 	copy_rows(s, sites, n, frees, n_frees);
 	snap.has_older = kmt_session_has_older(s);
-	for (struct kmt_snap_older o; kmt_session_older_at(s, n_older, false, &o);)
+	for (struct kmt_snap_older o; kmt_session_older_at(s, n_older, &o);)
 		n_older++;
 	older = calloc(n_older + 1, sizeof(*older));
 	if (!older)
 		return kmt_err(-ENOMEM, "out of memory for the recording");
-	while (kmt_session_older_at(s, snap.n_older, false, &older[snap.n_older]))
+	while (kmt_session_older_at(s, snap.n_older, &older[snap.n_older]))
 		snap.n_older++;
 	snap.older = older;
 	return on_snapshot(r, &snap);

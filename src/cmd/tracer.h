@@ -39,7 +39,7 @@ struct kmt_count {
 	struct kmt_quality quality;	/* the source's, at the last look */
 	bool filtered;
 	struct kmt_names *names;
-	struct kmt_slabs *slabs_start, *slabs_mark, *slabs_end;
+	struct kmt_slabs *slabs_start, *slabs_end;
 	uint64_t mark_ns;		/* of the last reset; 0: none since the start */
 	uint64_t end_ns;		/* 0: it has not ended */
 	uint64_t off_since_ns, off_ns;	/* while events were switched off: since when; in all */

@@ -41,7 +41,6 @@ static void forget_run(struct kmt_count *c)
 	kmt_session_free(take_ptr(c->session));
 	kmt_names_drop(take_ptr(c->names));
 	forget_slabs(&c->slabs_start);
-	forget_slabs(&c->slabs_mark);
 	forget_slabs(&c->slabs_end);
 	free(take_ptr(c->objects));
 	c->n_objects = c->cap_objects = 0;
@@ -259,7 +258,7 @@ static void describe(const struct kmt_count *c, struct kmt_analysis_in *in)
 		.session = c->session,
 		.symbols = c->names ? c->names->symbols : NULL,
 		.gfp_names = c->names ? c->names->gfp_names : NULL,
-		.slabs_start = c->mark_ns ? c->slabs_mark : c->slabs_start,
+		.slabs_start = c->slabs_start,
 		.slabs_end = c->slabs_end,
 		.command = "mount",
 		.temporary_ns = TEMPORARY_NS,
@@ -380,10 +379,6 @@ int kmt_count_reset(struct kmt_count *c)
 	if (c->session && !err) {
 		kmt_session_mark(c->session);
 		c->mark_ns = c->end_ns ? c->end_ns : kmt_live_now();
-		if (c->source) {
-			forget_slabs(&c->slabs_mark);
-			c->slabs_mark = take_ptr(c->slabs_end);
-		}
 	}
 	pthread_mutex_unlock(&c->lock);
 	kmt_slabs_free(slabs);

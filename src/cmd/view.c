@@ -210,8 +210,6 @@ static int make_report(struct kmt_view *v, uint64_t interval_ns, struct kmt_repo
 
 	ask_of(v, &in);
 	in.interval_ns = interval_ns;
-	if (interval_ns && v->slabs_mark)
-		in.slabs_start = v->slabs_mark;
 	err = place_lines(v);
 	if (!err)
 		err = kmt_session_settle(v->session);
@@ -261,18 +259,8 @@ void kmt_view_count(const struct kmt_view *v, struct kmt_slabs **slabs)
 	bool shrunk = v->exact && kmt_slabs_shrink(NULL) > 0;
 	struct kmt_slabs *before = take_ptr(*slabs);
 
-	kmt_slabs_count_again(NULL, before ? before : v->slabs_mark ? v->slabs_mark :
-			      v->slabs_start, shrunk, slabs);
+	kmt_slabs_count_again(NULL, before ? before : v->slabs_start, shrunk, slabs);
 	kmt_slabs_free(before);
-}
-
-void kmt_view_mark(struct kmt_view *v)
-{
-	kmt_session_mark(v->session);
-	if (v->is_over || !v->slabs_end)
-		return;
-	kmt_slabs_free(v->slabs_mark);
-	v->slabs_mark = take_ptr(v->slabs_end);
 }
 
 int kmt_view_show(struct kmt_view *v, const struct kmt_report *r)
@@ -458,7 +446,6 @@ void kmt_view_done(struct kmt_view *v)
 	kmt_output_done(&v->out);
 	kmt_session_free(v->session);
 	kmt_slabs_free(v->slabs_start);
-	kmt_slabs_free(v->slabs_mark);
 	kmt_slabs_free(v->slabs_end);
 	kmt_gfp_names_free(v->gfp_names);
 	kmt_lines_free(v->lines);

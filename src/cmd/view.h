@@ -39,8 +39,8 @@ struct kmt_view {
 	struct kmt_session *session;
 	struct kmt_only only;		/* the layer that the report is about */
 	struct kmt_sink sink;		/* of the session, behind 'only' */
-	/* the running kernel's counts: at the start, at the last mark, at the last report */
-	struct kmt_slabs *slabs_start, *slabs_mark, *slabs_end;
+	/* the running kernel's counts: at the start, at the last report */
+	struct kmt_slabs *slabs_start, *slabs_end;
 	bool brief;			/* reports without lists and stacks of their rows */
 	bool keeps_count;		/* whoever takes readings counts the kernel's objects with them */
 	bool exact;			/* shrink every cache before each count */
@@ -83,8 +83,6 @@ int kmt_view_update(struct kmt_view *v);
  * What cannot be had leaves NULL behind: the books say why.
  */
 void kmt_view_count(const struct kmt_view *v, struct kmt_slabs **slabs);
-/* From here on a report with an interval begins, in events and in counts. */
-void kmt_view_mark(struct kmt_view *v);
 /* Make the report, shaped as was asked; interval_ns as in kmt_analysis_in. */
 int kmt_view_report(struct kmt_view *v, uint64_t interval_ns, struct kmt_report **ret_report);
 /* Print a report, this view's or one made from it. */

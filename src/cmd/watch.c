@@ -43,7 +43,7 @@ static int on_interval(struct kmt_watch *w, uint64_t now)
 
 	if (!err)
 		err = kmt_view_print(w->view, now - w->mark_ns);
-	kmt_view_mark(w->view);
+	kmt_session_mark(w->view->session);
 	w->mark_ns = now;
 	return err;
 }
@@ -230,8 +230,7 @@ int kmt_watch_session(struct kmt_watch *w)
 	w->mark_ns = kmt_live_now();
 	if (w->interval_ns) {
 		err = look(w);
-		kmt_view_count(w->view, &w->view->slabs_end);
-		kmt_view_mark(w->view);
+		kmt_session_mark(w->view->session);
 		if (!err)
 			err = watch(w, for_ns ? w->mark_ns + for_ns : 0);
 	}

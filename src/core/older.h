@@ -20,8 +20,6 @@ struct kmt_older {
 	uint64_t given;			/* of those counted: given up to RCU */
 	uint64_t given_mark, mark_ns;	/* the same at an earlier snapshot ... */
 	uint64_t settled;		/* ... and what was given up a grace period before that */
-	uint64_t base, base_own;	/* all frees and own allocations at the last mark */
-	uint64_t base_given;		/* what was given up and not settled then */
 };
 
 struct kmt_older_table {

@@ -495,12 +495,5 @@ void kmt_session_mark(struct kmt_session *s)
 	}
 	for (size_t i = 0; i < s->free_sites.n; i++)
 		s->free_sites.v[i].site.base = s->free_sites.v[i].site.frees;
-	for (size_t i = 0; i < s->older.n; i++) {
-		struct kmt_older *o = &s->older.v[i];
-
-		o->base = kmt_sat_add(o->counted, o->events);
-		o->base_own = o->own;
-		o->base_given = kmt_sat_sub(o->given, o->settled);
-	}
 	kmt_cpu_table_mark(&s->cpus);
 }

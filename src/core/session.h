@@ -94,11 +94,10 @@ uint64_t kmt_session_peak(const struct kmt_session *s);
 bool kmt_session_has_objects(const struct kmt_session *s);
 
 /*
- * What belongs to no row, one cache after the other, in all or since the mark;
- * false: no more. The unknown cache is NULL.
+ * What belongs to no row, one cache after the other, since the start; false: no
+ * more. The unknown cache is NULL.
  */
-bool kmt_session_older_at(const struct kmt_session *s, size_t i, bool since_mark,
-			  struct kmt_snap_older *ret);
+bool kmt_session_older_at(const struct kmt_session *s, size_t i, struct kmt_snap_older *ret);
 /* false: the source has not counted it. */
 bool kmt_session_has_older(const struct kmt_session *s);
 

@@ -35,8 +35,7 @@ uint64_t kmt_session_page_size(const struct kmt_session *s)
 	return s->pages.unit;
 }
 
-bool kmt_session_older_at(const struct kmt_session *s, size_t i, bool since_mark,
-			  struct kmt_snap_older *ret)
+bool kmt_session_older_at(const struct kmt_session *s, size_t i, struct kmt_snap_older *ret)
 {
 	const struct kmt_older *o = &s->older.v[i];
 
@@ -44,10 +43,9 @@ bool kmt_session_older_at(const struct kmt_session *s, size_t i, bool since_mark
 		return false;
 	*ret = (struct kmt_snap_older){
 		.cache = o->cache,
-		.frees = kmt_sat_sub(kmt_sat_add(o->counted, o->events), since_mark ? o->base : 0),
-		.own_allocs = kmt_sat_sub(o->own, since_mark ? o->base_own : 0),
+		.frees = kmt_sat_add(o->counted, o->events),
+		.own_allocs = o->own,
 		.given_up = kmt_sat_sub(o->given, o->settled),
-		.given_up_before = since_mark ? o->base_given : 0,
 	};
 	return true;
 }

@@ -37,9 +37,9 @@ struct kmt_snap_older {
 	uint64_t frees, own_allocs;
 	/*
 	 * Of these frees: to RCU, where nothing tells when it is over. From a session:
-	 * of which it may not be over, now and at the mark.
+	 * of which it may not be over.
 	 */
-	uint64_t given_up, given_up_before;
+	uint64_t given_up;
 };
 
 struct kmt_snap_object {

@@ -18,13 +18,29 @@ cpu_1_has_600() { shown | grep -qE '^[> ] *1\.2 MiB +600 .* 1$'; }
 
 all_received() { ! shown | grep -F 'load_msg+0x' | grep -qv ' 0 B '; }
 
+now() { date +%s.%N; }
+
+# The median age on the pane, in seconds, lies between what it must be at least (with a
+# reading of up to two seconds ago) and at most.
+age_is_right() {
+	local before age
+	before=$(now)
+	age=$(shown | sed -n 's/.*age_p50_ns  *//p' |
+		awk '{ n = split($1, part, "m"); print (n > 1 ? part[1] * 60 + part[2] : part[1] + 0) }')
+	[ -n "$age" ] && awk -v age="$age" -v least="$before" -v now="$(now)" -v from="$1" -v to="$2" \
+		'BEGIN { exit !(age >= least - to - 2 && age <= now - from && age > 2) }'
+}
+
 @test "1000 messages of 1000 bytes under Sites, and in the file that w writes" {
+	local from to
 	mkfifo "$D/go" "$D/end"
 	background "$LOAD/msgq" -n 1000 -s 1000 -W "$D/go" -w "$D/end" -p "$D/phase"
 	screen 80 24
 	wait_for "[1 Sites]"
+	from=$(now)
 	: >"$D/go"
 	until_true 60 grep -q sent "$D/phase"
+	to=$(now)
 	keys '/' load_msg Enter
 	# 1000 objects of 2048 bytes
 	wait_for "2.0 MiB"
@@ -37,6 +53,7 @@ all_received() { ! shown | grep -F 'load_msg+0x' | grep -qv ' 0 B '; }
 	keys Enter
 	wait_for "live_objects                     1000"
 	wait_for "live_bytes_requested          1048000"
+	until_true 60 age_is_right "$from" "$to" || fail "sent from $from to $to, now $(now): $(shown)"
 	keys Escape
 	keys w
 	wait_for "written: kmemtrace-"
@@ -83,10 +100,38 @@ all_received() { ! shown | grep -F 'load_msg+0x' | grep -qv ' 0 B '; }
 	shown | grep -E '^>!.* maple_node$' || fail "$(shown)"
 	keys 3
 	wait_for "[3 Suspects]"
-	for _ in {1..20}; do
-		! shown | grep -E '^.. suspect .* maple_node$' || fail "$(shown)"
-		sleep 0.1
+	# until it has grown for long enough to be one, in all ways to count
+	local way
+	for way in last c b; do
+		[ "$way" = last ] || keys "$way"
+		for _ in {1..35}; do
+			! shown | grep -E '^.. *suspect .* maple_node$' || fail "$way: $(shown)"
+			sleep 0.2
+		done
+		shown | grep -qE '^.. *surviving .* maple_node$' || fail "$way: no row: $(shown)"
 	done
+	keys q
+	ends_with 0
+}
+
+growing_is_suspect() { shown | grep -qE '^> +suspect .* load_msg\+0x'; }
+
+@test "a site that grows is a suspect while the books of its cache balance" {
+	[ -d /sys/kernel/slab/msg_msg-2k ] || skip "kernel has no cache of its own for messages"
+	screen 200 60 --by leaks
+	wait_for "[3 Suspects]"
+	keys '/' load_msg Enter
+	local i
+	for i in {1..40}; do
+		background "$LOAD/msgq" -n 200 -s 1000 -t 60000 -p "$D/phase$i"
+		until_true 60 grep -q sent "$D/phase$i"
+		! growing_is_suspect || break
+		sleep 0.5
+	done
+	until_true 10 growing_is_suspect || fail "$(shown)"
+	# all are live: none has been received
+	keys Enter
+	wait_for "live_objects $(printf %24d $((i * 200)))"
 	keys q
 	ends_with 0
 }
