@@ -15,6 +15,7 @@
 #include "report/report.h"
 #include "source/probe.h"
 #include "source/source.h"
+#include "symbol/cgroups.h"
 
 #define WIDTH	80
 #define INDENT	5	/* of what belongs to a line: behind the status word */
@@ -208,6 +209,8 @@ static void kfunc(const struct kmt_probe *p, struct finding *f)
 	found(f, p->kfunc_cache || p->page_cache ? OK : WARN, "bpf_get_kmem_cache %s",
 	      p->kfunc_cache ? "present" :
 	      p->page_cache ? "absent: the object's page is asked" : "absent");
+	if (p->kallsyms)	/* by whose addresses the page could be asked */
+		f->remedy = "Linux 6.13 or newer, or what kallsyms needs";
 }
 
 static void iterator(const struct kmt_probe *p, struct finding *f)
@@ -251,6 +254,22 @@ static void kallsyms(const struct kmt_probe *p, struct finding *f)
 static void slabinfo(const struct kmt_probe *p, struct finding *f)
 {
 	found_err(f, p->slabinfo, WARN, "readable");
+}
+
+static void cgroup(const struct kmt_probe *p, struct finding *f)
+{
+	char mount[128];
+
+	if (!kmt_cgroups_mount(mount, sizeof(mount)))
+		found(f, WARN, "no cgroup v2 is mounted");
+	else if (!p->cgroup1)
+		found(f, OK, "cgroup v2 at %s", mount);
+	else
+		found(f, WARN, "cgroup v2 at %s, beside v1", mount);
+	if (p->cgroup1 && f->value[0] == 'c') {
+		f->costs = "tasks that v1 sorts into groups may all be in the root of v2";
+		f->remedy = "boot with systemd.unified_cgroup_hierarchy=1";
+	}
 }
 
 static const struct check {
@@ -298,9 +317,11 @@ static const struct check {
 	{ "tracefs", tracefs, "no source is left where BPF cannot be used",
 	  "root, and a kernel with CONFIG_FTRACE=y" },
 	{ "kallsyms", kallsyms, "call sites are numbers; filters by site or module fail",
-	  "root, or sysctl kernel.kptr_restrict=0; or --kallsyms FILE" },
+	  "root, and sysctl kernel.kptr_restrict=1 or 0; or --kallsyms FILE" },
 	{ "slabinfo", slabinfo, "books cannot be compared with the kernel's, no sizes of caches",
 	  "root, and a kernel with CONFIG_SLUB_DEBUG=y" },
+	{ "cgroups", cgroup, "no view by cgroup, and no filter 'cgroup='",
+	  "mount -t cgroup2 cgroup2 /sys/fs/cgroup" },
 };
 #define N_CHECKS (sizeof(checks) / sizeof(checks[0]))
 

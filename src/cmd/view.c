@@ -202,6 +202,17 @@ static int note_session(const struct kmt_select *s, struct kmt_report *r)
 			       "that this command has read", s->session);
 }
 
+/* Columns that say so may not be on the page. */
+static int note_no_count(const struct kmt_view *v, struct kmt_report *r)
+{
+	const struct kmt_select *s = &v->ask->select;
+
+	if (s->from || s->session || v->slabs_start || !kmt_session_has_objects(v->session))
+		return 0;
+	return kmt_report_note(r, "the kernel's own counts (/proc/slabinfo) cannot be read: nothing "
+			       "tells how far live counts can be believed");
+}
+
 static int make_report(struct kmt_view *v, uint64_t interval_ns, struct kmt_report **ret_report)
 {
 	struct kmt_analysis_in in;
@@ -215,6 +226,8 @@ static int make_report(struct kmt_view *v, uint64_t interval_ns, struct kmt_repo
 		err = kmt_session_settle(v->session);
 	if (!err)
 		err = v->analysis->run(&in, &r);
+	if (!err)
+		err = note_no_count(v, r);
 	if (!err && v->ask->select.session)
 		err = note_session(&v->ask->select, r);
 	if (!err)
@@ -256,10 +269,13 @@ int kmt_view_report(struct kmt_view *v, uint64_t interval_ns, struct kmt_report 
 
 void kmt_view_count(const struct kmt_view *v, struct kmt_slabs **slabs)
 {
-	bool shrunk = v->exact && kmt_slabs_shrink(NULL) > 0;
+	int n = v->exact ? kmt_slabs_shrink(NULL) : 0;
 	struct kmt_slabs *before = take_ptr(*slabs);
 
-	kmt_slabs_count_again(NULL, before ? before : v->slabs_start, shrunk, slabs);
+	if (n < 0 && slabs == &v->slabs_start)
+		kmt_cmd_warn("--exact: %s; the kernel's counts are taken as they are",
+			     kmt_err_text());
+	kmt_slabs_count_again(NULL, before ? before : v->slabs_start, n > 0, slabs);
 	kmt_slabs_free(before);
 }
 

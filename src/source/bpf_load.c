@@ -24,6 +24,7 @@
 #include "source/bpf_load.h"
 #include "source/pages.h"
 #include "source/probe.h"
+#include "symbol/cgroups.h"
 #include "symbol/frames.h"
 #include "symbol/gfp.h"
 #include "symbol/symbols.h"
@@ -269,6 +270,16 @@ static void set_pages(struct kmt_bpf *b, const struct btf *btf)
 	r->kmt_page_skip = b->opts.user_pages ? 0 : KMT_GFP_MOVABLE;
 }
 
+/* That of another mount of cgroup v2 can be opened by its directory only. */
+static int open_cgroup(const char *path)
+{
+	char dir[4096];
+	int err = kmt_cgroups_dir(path, dir, sizeof(dir));
+	int fd = open(err ? path : dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd >= 0 ? fd : err ? err : kmt_err_errno(-errno, "cannot open cgroup '%s'", dir);
+}
+
 static int push_filters(struct kmt_bpf *b)
 {
 	const struct kmt_filter *f = b->opts.filter;
@@ -293,9 +304,9 @@ static int push_filters(struct kmt_bpf *b)
 		return kmt_err_errno(err, "cannot write the filters");
 	if (!f->cgroup)
 		return 0;
-	b->load->cgroup_fd = open(f->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	b->load->cgroup_fd = open_cgroup(f->cgroup);
 	if (b->load->cgroup_fd < 0)
-		return kmt_err_errno(-errno, "cannot open cgroup '%s'", f->cgroup);
+		return b->load->cgroup_fd;
 	err = bpf_map_update_elem(bpf_map__fd(s->maps.kmt_cgroup), &zero, &b->load->cgroup_fd,
 				  BPF_ANY);
 	return err ? kmt_err(-EINVAL, "'%s' is no cgroup v2 directory", f->cgroup) : 0;

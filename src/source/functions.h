@@ -19,6 +19,9 @@ enum kmt_function_id {
 	KMT_FUNCTIONS
 };
 
+/* kmt_quality.functions of a source that has only tracepoints. */
+#define KMT_FUNCTIONS_UNSEEN "not seen: alloc_bulk free_bulk kvfree_call_rcu cache_destroy"
+
 enum kmt_attach { KMT_ATTACH_NONE, KMT_ATTACH_KPROBE, KMT_ATTACH_FENTRY };
 
 struct kmt_function {

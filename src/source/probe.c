@@ -192,6 +192,17 @@ void kmt_probe_lockdown(char ret[KMT_LOCKDOWN_LEN])
 		snprintf(ret, KMT_LOCKDOWN_LEN, "%.*s", (int)(to - from - 1), from + 1);
 }
 
+static bool has_cgroup1(void)
+{
+	_cleanup_fclose_ FILE *f = fopen("/proc/self/mounts", "re");
+	char line[1024], type[32];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%*s %*s %31s", type) == 1 && !strcmp(type, "cgroup"))
+			return true;
+	return false;
+}
+
 static void look_at_tracefs(struct kmt_probe *p)
 {
 	struct kmt_tracefs_dir dir;
@@ -272,6 +283,7 @@ void kmt_probe(struct kmt_probe *ret)
 	look_at_btf(ret);
 	try_raw_tp(ret);
 	ret->cmpxchg = kmt_probe_cmpxchg();
+	ret->cgroup1 = has_cgroup1();
 	look_at_tracefs(ret);
 	ret->kallsyms = look_at_kallsyms();
 	/* a hundred thousand lines are not read for what is not needed */

@@ -50,6 +50,7 @@ struct kmt_probe {
 	bool	 iter_cache;		/* iterator over struct kmem_cache */
 	bool	 kprobes;
 	bool	 tracefs_mounted;
+	bool	 cgroup1;		/* a hierarchy of v1 is mounted */
 	bool	 memcg_memory;		/* RLIMIT_MEMLOCK does not matter to BPF */
 	uint64_t memlock;		/* RLIMIT_MEMLOCK, UINT64_MAX = unlimited */
 };

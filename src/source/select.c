@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -43,21 +42,13 @@ bool kmt_select_wants_tasks(const struct kmt_filter *f)
 /* The filter's path, with or without the mount point in front. */
 static int resolve_cgroup(struct kmt_select *s)
 {
-	const char *path = s->f->cgroup;
-	char mount[256], full[4096];
+	char mount[256], dir[4096];
 	size_t len;
-	struct stat st;
 
-	if (!kmt_cgroups_mount(mount, sizeof(mount)))
-		return kmt_err(-EINVAL, "no cgroup v2 is mounted: 'cgroup=' cannot be used");
-	len = strlen(mount);
-	if (!strncmp(path, mount, len) && (path[len] == '/' || !path[len]))
-		path += len;
-	if (snprintf(full, sizeof(full), "%s%s", mount, path) >= (int)sizeof(full))
-		return kmt_err(-EINVAL, "cgroup path is too long");
-	if (stat(full, &st) || !S_ISDIR(st.st_mode))
-		return kmt_err(-EINVAL, "no such cgroup: '%s'", full);
-	s->cgroup = strdup(path);
+	if (kmt_cgroups_dir(s->f->cgroup, dir, sizeof(dir)) ||
+	    !kmt_cgroups_mount(mount, sizeof(mount)))
+		return -EINVAL;
+	s->cgroup = strdup(dir + strlen(mount));
 	if (!s->cgroup)
 		return kmt_err(-ENOMEM, "no memory for a cgroup path");
 	for (len = strlen(s->cgroup); len && s->cgroup[len - 1] == '/'; len--)

@@ -29,6 +29,7 @@
 #include "base/fmt.h"
 #include "source/boot.h"
 #include "source/deliver.h"
+#include "source/functions.h"
 #include "source/merge.h"
 #include "source/tasks.h"
 #include "source/tp_fields.h"
@@ -726,6 +727,8 @@ static void source_quality(struct kmt_source *base, struct kmt_quality *q)
 	if (s->started_ns)
 		q->window_ns = (s->stopped_ns ? s->stopped_ns : now_ns()) - s->started_ns;
 	kmt_deliver_quality(&s->deliver, q);
+	if (s->opts.tracers & KMT_TRACER_BIT(slab))
+		snprintf(q->functions, sizeof(q->functions), KMT_FUNCTIONS_UNSEEN);
 	q->clock_resolution_ns = 1;
 	q->lost[KMT_LOSS_RING] = 0;
 	q->lost[KMT_LOSS_STACKS] = 0;

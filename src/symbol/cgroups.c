@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -51,6 +52,24 @@ bool kmt_cgroups_mount(char *out, size_t size)
 		return snprintf(out, size, "%s", m->mnt_dir) < (int)size;
 	}
 	return false;
+}
+
+int kmt_cgroups_dir(const char *path, char *out, size_t size)
+{
+	char mount[256];
+	struct stat st;
+	size_t len;
+
+	if (!kmt_cgroups_mount(mount, sizeof(mount)))
+		return kmt_err(-ENOENT, "no cgroup v2 is mounted: 'cgroup=' cannot be used");
+	len = strlen(mount);
+	if (!strncmp(path, mount, len) && (path[len] == '/' || !path[len]))
+		path += len;
+	if (snprintf(out, size, "%s%s", mount, path) >= (int)size)
+		return kmt_err(-ENAMETOOLONG, "cgroup path is too long");
+	if (stat(out, &st) || !S_ISDIR(st.st_mode))
+		return kmt_err(-ENOENT, "no such cgroup: '%s'", out);
+	return 0;
 }
 
 int kmt_cgroups_new(struct kmt_cgroups **ret)

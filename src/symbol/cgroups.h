@@ -9,6 +9,12 @@
 /* Where cgroup v2 is mounted, first of several; false if nowhere. */
 bool kmt_cgroups_mount(char *out, size_t size);
 
+/*
+ * The directory of a cgroup v2 that is named by that, or by its path below the mount.
+ * -ENOENT: no such cgroup, or no cgroup v2; -ENAMETOOLONG.
+ */
+int kmt_cgroups_dir(const char *path, char *out, size_t size);
+
 struct kmt_cgroups;
 
 /*

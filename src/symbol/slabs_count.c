@@ -234,8 +234,9 @@ static bool shrink(int dir, const char *name)
 
 int kmt_slabs_shrink(const char *root)
 {
-	int fd = open_dir(root ? root : ""), n = 0, err = errno;
+	int fd = open_dir(root ? root : ""), n = 0;
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	int err = dir ? 0 : errno;
 	struct dirent *e;
 
 	if (!dir) {

@@ -221,8 +221,8 @@ static int parse_text(struct kmt_symbols *s, const char *path)
 	if (!s->n)
 		return kmt_err(-EINVAL, "'%s' has no symbols", path);
 	if (!any)
-		return kmt_err(-EACCES, "every address in '%s' is 0: reading kernel symbols needs "
-			       "root, or a lower kernel.kptr_restrict", path);
+		return kmt_err(-EACCES, "every address in '%s' is 0: kernel symbols need root "
+			       "(CAP_SYSLOG) and kernel.kptr_restrict below 2", path);
 	return 0;
 }
 

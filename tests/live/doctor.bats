@@ -74,6 +74,19 @@ hidden() {
 	need_bpf
 	hidden 'mount --bind /dev/null /proc/slabinfo'
 	expect slabinfo "$(status_of slabinfo)" = warn
+	unshare -m sh -c 'mount --bind /dev/null /proc/slabinfo && exec "$@"' - \
+		"$KMT" stat --for 50ms --format json >"$OUT"
+	jq -r '.notes[]' "$OUT" | grep -q 'slabinfo) cannot be read' || fail "$(jq -c .notes "$OUT")"
+	"$KMT" stat --for 50ms --format json >"$OUT"
+	! jq -r '.notes[]' "$OUT" | grep 'slabinfo) cannot be read' || fail "said without a cause"
+}
+
+@test "caches that cannot be shrunk for --exact are told of" {
+	need_bpf
+	unshare -m sh -c 'mount -t tmpfs none /sys/kernel/slab && exec "$@"' - \
+		"$KMT" stat --exact --for 50ms --format json >"$OUT" 2>"$ERR"
+	grep -q -- '--exact: cannot shrink the slab caches: /sys/kernel/slab has none' "$ERR" ||
+		fail "$(cat "$ERR")"
 }
 
 @test "not root: exit status 3, the reasons, and no source" {

@@ -167,8 +167,14 @@ streamed() {
 	stat_json --filter "cgroup=$group" -- bash -c "'$LOAD/msgq' -n 300 -s 1000
 		(echo \$BASHPID >'$group/cgroup.procs'; '$LOAD/msgq' -n 70 -s 1000; true)
 		(echo \$BASHPID >'$group/below/cgroup.procs'; '$LOAD/msgq' -n 30 -s 1000; true)" || status=$?
+	expect "exit status" "$status" = 0
+	expect allocs "$(sum allocs "$SITE")" = 100
+	# by its path below the mount, as views have it
+	stat_json --filter "cgroup=${group#"$CGROOT"}" -- bash -c "
+		(echo \$BASHPID >'$group/cgroup.procs'; '$LOAD/msgq' -n 70 -s 1000; true)" || status=$?
 	until_true 5 rmdir "$group/below"
 	until_true 5 rmdir "$group"
 	expect "exit status" "$status" = 0
-	expect allocs "$(sum allocs "$SITE")" = 100
+	expect source "$(value quality.source)" = bpf
+	expect allocs "$(sum allocs "$SITE")" = 70
 }
