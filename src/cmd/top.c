@@ -59,6 +59,8 @@ static const struct kmt_option *const top_tables[] = { top_options, kmt_ask_opti
 
 extern const struct kmt_command kmt_command_top;
 
+#define CURVE	256		/* parts of a recording, at most */
+
 struct top {
 	struct top_opts *o;
 	char **own_argv, **argv;	/* argv: the command; NULL: none */
@@ -72,6 +74,7 @@ struct top {
 	uint64_t next_ns, printed;	/* --batch */
 	int held_fd, stderr_fd;		/* what is said while the screen is on; standard error */
 	char title[80], state[48];
+	int64_t curve[CURVE];		/* of a recording: what was live at most, part by part */
 };
 
 /* ---- standard error, which would be written across the screen ---- */
@@ -124,6 +127,14 @@ static uint64_t now_of(void *ctx)
 	return kmt_live_now();
 }
 
+/* SReclaimable and SUnreclaim; 0: not known. */
+static uint64_t slab_bytes(const struct kmt_slabs *slabs)
+{
+	const struct kmt_slabs_memory *m = kmt_slabs_memory(slabs);
+
+	return m ? m->reclaimable + m->unreclaimable : 0;
+}
+
 static int read_live(void *ctx)
 {
 	struct top *t = ctx;
@@ -132,6 +143,7 @@ static int read_live(void *ctx)
 	/* the kernel's own counts are of this moment, for all that is shown until the next */
 	if (t->view.keeps_count)
 		kmt_view_count(&t->view, &t->view.slabs_end);
+	t->data.slab_bytes = slab_bytes(t->view.slabs_end);
 	err = kmt_view_update(&t->view);
 	t->read_ns = kmt_live_now();
 	return err;
@@ -327,6 +339,8 @@ static int hang_observers(struct kmt_view *v)
 		if (kmt_view_wants(v, a))
 			return kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "%s", kmt_err_text());
 	}
+	if (v->ask->select.from && kmt_view_wants(v, kmt_analysis_find("timeline")))
+		return kmt_cmd_fail(KMT_EXIT_IMPOSSIBLE, "%s", kmt_err_text());
 	return 0;
 }
 
@@ -448,6 +462,8 @@ static int turn_screen(void *ctx)
 
 	if (t->run.ended && !t->state[0])
 		tell_end(t);
+	if (t->o->ask.select.session && kmt_kept_is_over(t->o->ask.select.source))
+		snprintf(t->state, sizeof(t->state), "[session was stopped or reset]");
 	res = kmt_tui_step(t->tui);
 	return res > 0 ? -ECANCELED : res;
 }
@@ -524,6 +540,31 @@ static int open_live(struct top *t)
 
 /* ---- a recording ---- */
 
+/* What was live at most in each part of the recording, which was read to its end; or nothing. */
+static void read_curve(struct top *t)
+{
+	const struct kmt_analysis *shown = t->view.analysis;
+	struct kmt_report *r = NULL;
+	int layer, peak;
+
+	t->data.curve = t->curve;
+	t->view.analysis = kmt_analysis_find("timeline");
+	if (!kmt_view_report(&t->view, 0, &r)) {
+		layer = kmt_report_column(r, "layer");
+		peak = kmt_report_column(r, "peak_bytes_allocated");
+		for (size_t i = 0; i < r->n_rows && t->data.n_curve < CURVE; i++) {
+			const struct kmt_cell *c = r->rows[i].cells;
+
+			/* the first is that of the objects, where there are several */
+			if (peak >= 0 && layer >= 0 && c[layer].text &&
+			    !strcmp(c[layer].text, r->rows[0].cells[layer].text))
+				t->curve[t->data.n_curve++] = c[peak].i;
+		}
+		kmt_report_free(r);
+	}
+	t->view.analysis = shown;
+}
+
 static int show_recording(struct top *t, const char *fault)
 {
 	struct pollfd keys = { .fd = keys_fd, .events = POLLIN };
@@ -535,6 +576,8 @@ static int show_recording(struct top *t, const char *fault)
 					 .length_ns = end, .notice = fault };
 	t->read_ns = end;
 	status = open_screen(t);
+	if (!status)
+		read_curve(t);
 	while (!status && !res && !kmt_run_over(&t->run)) {
 		res = kmt_tui_step(t->tui);
 		if (!res)

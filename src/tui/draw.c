@@ -291,8 +291,10 @@ static void draw_last(struct kmt_tui *t, int row, int cols)
 				       t->report->n_rows == 1 ? "" : "s");
 		add_tab(t, &b);
 		add_callers(t, &b);
-		kmt_buf_puts(&b, t->filter[0] ? "  filter: " : "");
-		kmt_buf_escape(&b, t->filter, SIZE_MAX);
+		if (t->filter[0] && !kmt_tui_views[t->view]->has_order) {
+			kmt_buf_puts(&b, "  filter: ");
+			kmt_buf_escape(&b, t->filter, SIZE_MAX);
+		}
 		kmt_buf_puts(&b, more ? "  " : "");
 		kmt_buf_escape(&b, more ? more : "", SIZE_MAX);
 	}

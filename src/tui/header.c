@@ -161,34 +161,79 @@ static const char *block(int64_t v, int64_t max, bool utf8)
 	return utf8 ? blocks[i] : ascii[i];
 }
 
-/* The last readings, one a cell, and the greatest that was ever seen. */
+/* Of the parts that share a cell the highest. */
+static size_t take_curve(const struct kmt_tui_data *d, size_t room, int64_t *cells)
+{
+	size_t n = d->n_curve < room ? d->n_curve : room;
+
+	for (size_t i = 0; i < n; i++) {
+		cells[i] = 0;
+		for (size_t k = i * d->n_curve / n; k < (i + 1) * d->n_curve / n; k++)
+			if (d->curve[k] > cells[i])
+				cells[i] = d->curve[k];
+	}
+	return n;
+}
+
+static size_t take_history(const struct kmt_tui *t, size_t room, int64_t *cells)
+{
+	size_t n = t->n_history < KMT_TUI_HISTORY ? t->n_history : KMT_TUI_HISTORY;
+
+	if (n > room)
+		n = room;
+	for (size_t i = 0; i < n; i++)
+		cells[i] = t->history[(t->n_history - n + i) % KMT_TUI_HISTORY];
+	return n;
+}
+
+/* All of the machine's, whoever's objects lie in it and since when. */
+static void put_slab(struct line *l)
+{
+	char text[KMT_FMT_LEN + 8], size[KMT_FMT_LEN];
+
+	if (!l->t->data->slab_bytes)
+		return;
+	snprintf(text, sizeof(text), "slab %s",
+		 kmt_fmt_bytes(size, l->t->data->slab_bytes, l->t->exact_bytes));
+	put(l, 0, text);
+}
+
+/* Where in a recording we are; n: not in one. */
+static size_t place_of(const struct kmt_tui_data *d, size_t n)
+{
+	double part = d->length_ns ? (double)d->at_ns / (double)d->length_ns : 1;
+	size_t at = part < 1 ? (size_t)(part * (double)n) : n - 1;
+
+	return d->seek ? at : n;
+}
+
+/*
+ * The last readings, one a cell, or the whole of a recording; the highest cell stands
+ * out, and the place in the recording. Then the greatest that was ever seen.
+ */
 static void put_curve(struct line *l)
 {
 	const struct kmt_tui *t = l->t;
-	size_t room = (size_t)l->cols - 40, n = t->n_history;
-	struct kmt_buf b = { 0 };
-	int64_t max = 0;
+	int64_t cells[KMT_TUI_HISTORY], max = 0;
+	size_t room = (size_t)l->cols - 40, n, here;
 
-	if (n > KMT_TUI_HISTORY)
-		n = KMT_TUI_HISTORY;
-	if (n > room)
-		n = room;
-	for (size_t i = t->n_history - n; i < t->n_history; i++)
-		if (t->history[i % KMT_TUI_HISTORY] > max)
-			max = t->history[i % KMT_TUI_HISTORY];
-	for (size_t i = t->n_history - n; i < t->n_history; i++)
-		kmt_buf_puts(&b, block(t->history[i % KMT_TUI_HISTORY], max, t->term->utf8));
+	if (room > KMT_TUI_HISTORY)
+		room = KMT_TUI_HISTORY;
+	n = t->data->seek ? take_curve(t->data, room, cells) : take_history(t, room, cells);
+	here = n ? place_of(t->data, n) : 0;
+	for (size_t i = 0; i < n; i++)
+		max = cells[i] > max ? cells[i] : max;
 	put(l, 0, "live");
-	if (!b.error)
-		t->term->ops->put(t->term, l->row, l->col, 0, kmt_buf_str(&b));
-	kmt_buf_done(&b);
-	for (size_t i = 0; i < n; i++)	/* where the highest of them is */
-		if (max > 0 && t->history[(t->n_history - n + i) % KMT_TUI_HISTORY] == max)
-			t->term->ops->put(t->term, l->row, l->col + (int)i,
-					  KMT_ATTR_BOLD | KMT_ATTR_CYAN,
-					  block(max, max, t->term->utf8));
+	for (size_t i = 0; i < n; i++) {
+		unsigned attr = max > 0 && cells[i] == max ? KMT_ATTR_BOLD | KMT_ATTR_CYAN : 0;
+
+		t->term->ops->put(t->term, l->row, l->col + (int)i,
+				  attr | (i == here ? KMT_ATTR_REVERSE : 0),
+				  block(cells[i], max, t->term->utf8));
+	}
 	l->col += (int)n + (n ? 2 : 0);
 	put_field(l, "peak_bytes_allocated", "peak", false);
+	put_slab(l);
 }
 
 /* ---- the views ---- */

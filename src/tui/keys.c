@@ -321,17 +321,30 @@ static bool pane_key(struct kmt_tui *t, int key)
 
 /* ---- the filter ---- */
 
+/* One that is wrong is told, and the former one stays. */
+static int set_filter(struct kmt_tui *t)
+{
+	char former[sizeof(t->filter)];
+	int err;
+
+	t->is_typing = false;
+	t->top = 0;
+	memcpy(former, t->filter, sizeof(former));
+	memcpy(t->filter, t->typed, sizeof(t->filter));
+	err = kmt_tui_reload(t);
+	if (err || t->filter[0] || !t->typed[0])
+		return err;
+	memcpy(t->filter, former, sizeof(t->filter));
+	return kmt_tui_reload(t);
+}
+
 static int typing_key(struct kmt_tui *t, int key)
 {
 	size_t len = strlen(t->typed);
 
 	t->is_dirty = true;
-	if (key == KMT_KEY_ENTER) {
-		t->is_typing = false;
-		memcpy(t->filter, t->typed, sizeof(t->filter));
-		t->top = 0;
-		return kmt_tui_reload(t);
-	}
+	if (key == KMT_KEY_ENTER)
+		return set_filter(t);
 	if (key == KMT_KEY_ESCAPE)
 		t->is_typing = false;
 	else if (key == KMT_KEY_BACKSPACE && len)

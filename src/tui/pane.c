@@ -215,10 +215,10 @@ static const char keys[] =
 	"< >         sort by another      r           the other way round\n"
 	"            column\n"
 	"/           filter: REGEX in any text, COLUMN~REGEX, COLUMN!~REGEX, COLUMN>=1M;\n"
-	"            an empty one shows all rows again\n"
+	"            an empty one shows all rows again; a tree of calls is not filtered\n"
 	"space p     stop the display, tracing goes on (a recording: play)\n"
 	"b           count from here on   c           count the last reading, or all\n"
-	"t           who calls this site i           the tree of calls the other way round\n"
+	"t           who calls this site  i           the tree of calls the other way up\n"
 	"n           notes, and how far to trust the numbers\n"
 	"B           exact bytes          w           write what is known to a .kmt file\n"
 	"[ ] { }     a recording: back, on, to its start, to its end (also left right)\n"
@@ -231,7 +231,7 @@ static void help(struct kmt_buf *out)
 			       kmt_tui_views[i]->help);
 	kmt_buf_printf(out, "\n%s", keys);
 	kmt_buf_puts(out, "\nA row marked ! has frees that no event told, or is of a cache whose "
-			  "books are off:\nwhat it seems to hold proves nothing.\n");
+			  "books\nare off: what it seems to hold proves nothing.\n");
 }
 
 void kmt_tui_pane_text(const struct kmt_tui *t, size_t cols, struct kmt_buf *out)

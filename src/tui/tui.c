@@ -125,7 +125,8 @@ static int shape(struct kmt_tui *t)
 
 	if (err)
 		return err;
-	if (t->filter[0])
+	/* rows of a tree stand for those below them, in which the filter may be */
+	if (t->filter[0] && !kmt_tui_views[t->view]->has_order)
 		err = kmt_report_match(t->report, t->filter);
 	if (err == -EINVAL) {
 		kmt_tui_say(t, "%s", kmt_err_text());
@@ -155,7 +156,9 @@ int kmt_tui_reload(struct kmt_tui *t)
 		return err;
 	/* why there is no table; what stands above it is known all the same */
 	snprintf(t->no_table, sizeof(t->no_table), "%s", kmt_err_text());
-	err = d->report(d->ctx, HEADER_OF, false, &t->report);
+	err = d->report(d->ctx, HEADER_OF, t->since != KMT_SINCE_START, &t->report);
+	if (err == -ERANGE)
+		err = d->report(d->ctx, HEADER_OF, false, &t->report);
 	return err == -ENOMEM || err == -EINTR ? err : 0;
 }
 
@@ -163,7 +166,7 @@ static void remember(struct kmt_tui *t)
 {
 	const struct kmt_field *f;
 
-	if (!t->report)
+	if (!t->report || t->data->seek)
 		return;
 	f = kmt_fields_find(&t->report->summary, "live_bytes_allocated");
 	if (f && !f->cell.is_null)

@@ -31,6 +31,10 @@ struct kmt_tui_data {
 	 * Live: seek is NULL.
 	 */
 	uint64_t at_ns, length_ns;
+	uint64_t slab_bytes;	/* of the machine: SReclaimable and SUnreclaim; 0 unknown */
+	/* A recording: the most that was live in each of so many equal parts of it. */
+	const int64_t *curve;
+	size_t n_curve;
 	uint64_t (*now)(void *ctx);	/* CLOCK_MONOTONIC */
 	/* Take over what was counted by now. An error ends the screen. */
 	int (*read)(void *ctx);

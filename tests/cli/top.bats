@@ -293,6 +293,24 @@ first_of() {
 	ends_with 0
 }
 
+@test "a filter leaves the tree of calls whole" {
+	local rows
+	screen 80 24 "$DEMO"
+	wait_for "[1 Sites]"
+	keys '/' sock_alloc_inode Enter
+	wait_for "filter: sock_alloc_inode"
+	keys 9
+	wait_for "[9 Stacks]"
+	# as many as the program has without a screen
+	rows=$("$KMT" report "$DEMO" stacks --format json --limit 0 | jq '.rows | length')
+	wait_for "$rows rows"
+	shown | tail -n 1 | grep -v filter || fail "$(shown)"
+	keys 1
+	wait_for "filter: sock_alloc_inode"
+	keys q
+	ends_with 0
+}
+
 # --- what the documentation shows -----------------------------------------------------------
 
 @test "the captures in docs/screens are what is shown" {

@@ -10,6 +10,7 @@ setup_file() { live_setup_file; }
 setup() { live_setup; need_bpf; need_tmux; }
 teardown() {
 	screen_end
+	! mountpoint -q "$D/bpffs" || { "$KMT" stop --all >/dev/null 2>&1 && umount "$D/bpffs"; }
 	! mountpoint -q "$D/full" || umount -l "$D/full"
 	live_teardown
 }
@@ -261,4 +262,19 @@ while True:
 	# allocated in one interval or two, and in no other
 	expect allocs "$(jq -s '[.[] | select((.site // "") | startswith("load_msg+")) | .allocs] | add' "$OUT")" = 700
 	jq -es '[.[] | select((.site // "") | startswith("load_msg+")) | .net_bytes_per_s] | max > 0' "$OUT" >"$D/net"
+}
+
+@test "a session: its name, and that it was stopped, where one looks" {
+	export KMEMTRACE_BPFFS=$D/bpffs
+	mkdir "$D/bpffs"
+	mount -t bpf none "$D/bpffs" 2>/dev/null || skip "no BPF file system can be mounted"
+	"$KMT" start watched >/dev/null 2>"$ERR" || fail "$(cat "$ERR")"
+	screen 80 24 --session watched
+	wait_for "kmemtrace top: watched"
+	keys c
+	wait_for "counts of all"
+	"$KMT" stop watched
+	wait_for "[session was stopped or reset]"
+	keys q
+	ends_with 0
 }

@@ -102,8 +102,11 @@ static void test_filter(void **state)
 	press(&w, "(");
 	press_key(&w, KMT_KEY_ENTER);	/* "live<1M(" is no size */
 	has(&w, "'1M('");
-	has(&w, "load_msg");
-	press(&w, "/waste%>=50");	/* what is unknown is not more than anything */
+	has_not(&w, "load_msg");	/* the former one stays */
+	press(&w, "/");
+	for (int i = 0; i < 7; i++)
+		press_key(&w, KMT_KEY_BACKSPACE);
+	press(&w, "waste%>=50");	/* what is unknown is not more than anything */
 	press_key(&w, KMT_KEY_ENTER);
 	line_is(&w, 23, "? help  1 row  filter: waste%>=50");
 	has(&w, "mas_alloc");
@@ -362,6 +365,38 @@ static void test_curve(void **state)
 	}
 	/* 1 + 7/4 = 2 -> '.', 1 + 14/4 = 4 -> '-' */
 	line_is(&w, 3, "live  .-#  peak 8.0 KiB");
+	w.data.slab_bytes = 3 << 20;	/* the machine's, where it is known */
+	press(&w, "?");
+	line_is(&w, 3, "live  .-#  peak 8.0 KiB  slab 3.0 MiB");
+	end(&w);
+}
+
+/*
+ * A recording's is that of all of it, whatever was read: the highest of the parts that
+ * share a cell, and the cell where we are in reverse video.
+ */
+static void test_curve_recording(void **state)
+{
+	int64_t curve[80] = { 0 };
+	struct world w;
+
+	open_world(&w, 24, 80, false);
+	curve[2] = 1000;	/* 80 columns leave 40 cells, of two parts each */
+	curve[3] = 2000;
+	curve[40] = 4000;
+	curve[79] = 1000;
+	w.data.seek = seek;
+	w.data.at_ns = w.data.length_ns = 80 * SEC;
+	w.data.curve = curve;
+	w.data.n_curve = 80;
+	begin(&w);
+	line_is(&w, 3, "live   -                  #                  .  peak 8.0 KiB");
+	assert_true(w.f.shown_attr[3][6 + 39] & KMT_ATTR_REVERSE);
+	press(&w, "{");
+	assert_int_equal(w.sought, 1);
+	line_is(&w, 3, "live   -                  #                  .  peak 8.0 KiB");
+	assert_true(w.f.shown_attr[3][6] & KMT_ATTR_REVERSE);
+	assert_false(w.f.shown_attr[3][6 + 39] & KMT_ATTR_REVERSE);
 	end(&w);
 }
 
@@ -423,6 +458,7 @@ int main(void)
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_save),
 		cmocka_unit_test(test_curve),
+		cmocka_unit_test(test_curve_recording),
 		cmocka_unit_test(test_recording),
 	};
 
