@@ -28,7 +28,7 @@
 	  "given several times", 0, 0, NULL }
 #define TRACER_ROW										\
 	{ "tracer", 0, KMT_OPT_STRING, OFF(tracer), "A,B,...",					\
-	  "slab, page, percpu or vmalloc (default: slab)", 0, 0, NULL }
+	  "slab, bulk, page, percpu or vmalloc (default: slab,bulk)", 0, 0, NULL }
 #define USER_PAGES_ROW										\
 	{ "user-pages", 0, KMT_OPT_FLAG, OFF(user_pages), NULL,					\
 	  "with tracer page: pages of processes and page cache too", 0, 0, NULL }

@@ -247,7 +247,7 @@ static int check_pid(const char *text, size_t len)
 		return kmt_err(-EINVAL, "a number of a process is wanted");
 	memcpy(word, text, len);
 	word[len] = '\0';
-	return kmt_parse_u64(word, "set_event_pid", 1, INT32_MAX, &n) ?
+	return kmt_parse_u64(word, "set_event_pid", 1, KMT_FILTER_PID_MAX, &n) ?
 	       kmt_err(-EINVAL, "'%s' is no number of a process", word) : 0;
 }
 
@@ -300,7 +300,8 @@ static void swap_lists(struct kmt_tracer *t, char **a, char **b)
 /* While it traces: another source takes over; statistics are of its events. */
 static int set_list(struct kmt_tracer *t, int knob, const char *value)
 {
-	char **list = list_of(&t->set, knob), *fresh;
+	char **list = list_of(&t->set, knob), *fresh, why[KMT_SOURCE_WHY];
+	const bool traced = t->traces;
 	int err = parse_list(value, knob == KMT_KNOB_EVENT_PID ? check_pid : check_glob, &fresh);
 
 	if (err)
@@ -310,9 +311,15 @@ static int set_list(struct kmt_tracer *t, int knob, const char *value)
 		return 0;
 	}
 	swap_lists(t, list, &fresh);
-	err = t->traces ? kmt_tracer_start(t) : 0;
-	if (err)
+	err = traced ? kmt_tracer_start(t) : 0;
+	if (err) {
 		swap_lists(t, list, &fresh);
+		/* a refused write changes nothing, as far as that can be had */
+		snprintf(why, sizeof(why), "%s", kmt_err_text());
+		if (traced && !t->traces)
+			kmt_tracer_start(t);
+		kmt_err(err, "%s", why);
+	}
 	free(fresh);
 	return err;
 }

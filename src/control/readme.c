@@ -31,7 +31,7 @@ const char kmt_readme[] =
 "  free_buffer           closing it forgets the kept events\n"
 "  set_event_pid         only these processes; >> adds, > alone: all\n"
 "  cache_filter          only these slab caches: names with * and ?\n"
-"  cache_notrace         all but these\n"
+"  cache_notrace         all but these; a change of these lists begins anew\n"
 "  object_table_kb       table of live objects; 0: by what this machine has\n"
 "  call_site_table       rows of the table of call sites\n"
 "  overruns              what was lost, by reason\n"

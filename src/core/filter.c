@@ -108,8 +108,8 @@ static int add_pid(uint32_t *list, size_t *n, const struct expr *e)
 
 	if (*n == KMT_FILTER_MAX)
 		return too_many(e);
-	/* 4194304 is PID_MAX_LIMIT; 0 is the idle task of every CPU */
-	if (kmt_parse_u64(e->value, e->text, 0, 4194304, &v))
+	/* 0 is the idle task of every CPU */
+	if (kmt_parse_u64(e->value, e->text, 0, KMT_FILTER_PID_MAX, &v))
 		return -EINVAL;
 	list[(*n)++] = v;
 	return 1;

@@ -25,6 +25,7 @@
 #include "core/event.h"
 
 #define KMT_FILTER_MAX 16	/* entries per list */
+#define KMT_FILTER_PID_MAX 4194304	/* PID_MAX_LIMIT, include/linux/threads.h */
 
 struct kmt_globs {
 	const char *v[KMT_FILTER_MAX];	/* borrowed from the expressions */

@@ -107,12 +107,13 @@ let_go() {
 	for text in "Invalid argument:function:current_tracer" \
 		    "Invalid argument:kmem_nothing:trace_options" \
 		    "Invalid argument:2:options/kmem_gfp" \
+		    "Invalid argument:4194305:set_event_pid" \
 		    "Argument list too long:999999999999:buffer_size_kb"; do
 		IFS=: read -r want value file <<<"$text"
 		run bash -c "echo $value > $file"
 		[[ $output == *"$want"* ]] || fail "$file: $output"
 	done
-	expect "lines of the log" "$(grep -c 'error: ' error_log)" = 4
+	expect "lines of the log" "$(grep -c 'error: ' error_log)" = 5
 	grep -q '^  Command: kmem_nothing$' error_log
 	echo > error_log
 	expect "lines of the cleared log" "$(wc -l <error_log)" = 0
