@@ -6,7 +6,7 @@ usage: same_events.py DEFAULT TABLE
 
 Each line must match the format that the original printed it with, and the n-th
 event of one must be the n-th of the other in every field that both have. Prints
-how many allocations and frees there were.
+how many allocations, frees and objects given up to RCU there were.
 """
 
 import re
@@ -16,13 +16,14 @@ import sys
 DEFAULT_ALLOC = re.compile(
     r"type_id (\d+) call_site (\d+) ptr (\d+) "
     r"bytes_req (\d+) bytes_alloc (\d+) gfp_flags (\d+) node (-?\d+)\n")
-DEFAULT_FREE = re.compile(r"type_id (\d+) call_site (\d+) ptr (\d+)\n")
+# and what the original could not see (docs/man/kmemtrace-trace.1): given up to RCU
+DEFAULT_FREE = re.compile(r"type_id (\d+) call_site (\d+) ptr (\d+)( given_up rcu)?\n")
 # "  +      " "K   " "%4zu   " "%4zu   " "%08x   " "0x%tx   " "%4d   " and the symbol;
 # of a free "  -      " "K     ", 23 blanks, "0x%tx   ", 7 blanks and the symbol
 TABLE_ALLOC = re.compile(
     r"  \+      ([KCPUV?])   ( {0,3}\d+)   ( {0,3}\d+)   ([0-9a-f]{8,})   "
     r"0x([0-9a-f]+)   ( {0,3}-?\d+)   (\S[^\n]*)\n")
-TABLE_FREE = re.compile(r"  -      ([KCPUV?]) {28}0x([0-9a-f]+) {10}(\S[^\n]*)\n")
+TABLE_FREE = re.compile(r"  ([-~])      ([KCPUV?]) {28}0x([0-9a-f]+) {10}(\S[^\n]*)\n")
 LETTERS = "KCPUV"
 
 
@@ -38,8 +39,8 @@ def read_default(path):
         m = DEFAULT_FREE.fullmatch(line)
         if not m:
             sys.exit(f"no line of the default format: {line!r}")
-        kind, site, ptr = map(int, m.groups())
-        yield ("-", LETTERS[kind], ptr), site
+        kind, site, ptr = map(int, m.groups()[:3])
+        yield ("~" if m.group(4) else "-", LETTERS[kind], ptr), site
 
 
 def read_table(path):
@@ -57,13 +58,13 @@ def read_table(path):
         m = TABLE_FREE.fullmatch(line)
         if not m:
             sys.exit(f"no line of the table: {line!r}")
-        yield ("-", m.group(1), int(m.group(2), 16)), m.group(3)
+        yield (m.group(1), m.group(2), int(m.group(3), 16)), m.group(4)
 
 
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    counts = {"+": 0, "-": 0}
+    counts = {"+": 0, "-": 0, "~": 0}
     callers = {}
     default, table = list(read_default(sys.argv[1])), list(read_table(sys.argv[2]))
     if len(default) != len(table):
@@ -76,6 +77,7 @@ def main():
         counts[a[0]] += 1
     print("allocs", counts["+"])
     print("frees", counts["-"])
+    print("given_up", counts["~"])
 
 
 main()
