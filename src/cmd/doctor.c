@@ -260,16 +260,14 @@ static void cgroup(const struct kmt_probe *p, struct finding *f)
 {
 	char mount[128];
 
-	if (!kmt_cgroups_mount(mount, sizeof(mount)))
+	if (!kmt_cgroups_mount(mount, sizeof(mount))) {
 		found(f, WARN, "no cgroup v2 is mounted");
-	else if (!p->cgroup1)
-		found(f, OK, "cgroup v2 at %s", mount);
-	else
-		found(f, WARN, "cgroup v2 at %s, beside v1", mount);
-	if (p->cgroup1 && f->value[0] == 'c') {
-		f->costs = "tasks that v1 sorts into groups may all be in the root of v2";
-		f->remedy = "boot with systemd.unified_cgroup_hierarchy=1";
+		return;
 	}
+	found(f, p->cgroup1 ? WARN : OK, "cgroup v2 at %s%s", mount,
+	      p->cgroup1 ? ", beside v1" : "");
+	f->costs = "tasks that v1 sorts into groups may all be in the root of v2";
+	f->remedy = "boot with systemd.unified_cgroup_hierarchy=1";
 }
 
 static const struct check {

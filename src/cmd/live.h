@@ -18,8 +18,8 @@ struct kmt_live {
 	const struct kmt_sink *sink;
 	int (*started)(void *ctx);	/* the events are on; NULL allowed */
 	int (*turn)(void *ctx);		/* after each look at the source */
-	int look_ms;			/* how long a look may wait for events; 0: 50 ms */
 	void *ctx;			/* of both; an error of theirs ends the run */
+	int look_ms;			/* how long a look may wait for events; 0: 50 ms */
 };
 
 /*

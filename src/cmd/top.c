@@ -491,8 +491,8 @@ static int run_live(struct top *t)
 	const struct top_opts *o = t->o;
 	const struct kmt_live live = {
 		.select = &o->ask.select, .child = &t->run, .sink = &t->view.sink,
-		.started = started, .turn = o->batch ? turn_batch : turn_screen,
-		.look_ms = o->batch ? 0 : look_ms(o->interval_ns), .ctx = t,
+		.started = started, .turn = o->batch ? turn_batch : turn_screen, .ctx = t,
+		.look_ms = o->batch ? 0 : look_ms(o->interval_ns),
 	};
 	int status = 0, err;
 
