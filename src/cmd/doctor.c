@@ -175,7 +175,8 @@ static void silent(const struct kmt_probe *p, struct finding *f, enum kmt_functi
 	else if (!fn->name)
 		found(f, WARN, "absent");
 	else if (fn->how == KMT_ATTACH_NONE)
-		found(f, WARN, "%s: no fentry, no kprobe", fn->name);
+		found(f, WARN, "%s: no fentry%s, no kprobe", fn->name,
+		      fn->no_proto ? " (not in BTF)" : "");
 	else
 		found(f, OK, "%s: %s", fn->name, kmt_attach_name(fn->how));
 }

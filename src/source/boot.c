@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "source/tp_fields.h"
 #include "source/tracefs_dir.h"
+#include "symbol/kallsyms.h"
 #include "tracers/tracers.h"
 
 #define MIB		(1ULL << 20)
@@ -41,18 +42,9 @@ void kmt_boot_kernel_look(FILE *kallsyms, struct kmt_boot_kernel *k)
 	};
 	_cleanup_free_ char *line = NULL;
 	size_t cap = 0;
-	ssize_t len;
+	const char *name;
 
-	while ((len = getline(&line, &cap, kallsyms)) > 0) {
-		char *name = line;
-
-		for (int field = 0; name && field < 2; field++) {
-			name = strchr(name, ' ');
-			name = name ? name + 1 : NULL;
-		}
-		if (!name || strchr(name, '\t'))
-			continue;	/* no symbol, or a module's */
-		name[strcspn(name, "\n")] = '\0';
+	while ((name = kmt_kallsyms_next(kallsyms, &line, &cap))) {
 		k->looked = true;
 		for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
 			*options[i].has |= !strcmp(name, options[i].function);
@@ -61,7 +53,7 @@ void kmt_boot_kernel_look(FILE *kallsyms, struct kmt_boot_kernel *k)
 
 void kmt_boot_kernel_ask(struct kmt_boot_kernel *ret)
 {
-	_cleanup_fclose_ FILE *f = fopen("/proc/kallsyms", "re");
+	_cleanup_fclose_ FILE *f = fopen(KMT_KALLSYMS, "re");
 	int n = kmt_cpus_file("/sys/devices/system/cpu/possible", NULL, NULL);
 	struct sysinfo si;
 

@@ -239,7 +239,7 @@ static int choose_functions(struct kmt_bpf *b, const struct btf *btf)
 		wanted |= 1u << KMT_FUNC_CACHE_END;
 	if (!wanted || b->no_functions)
 		return 0;
-	kmt_functions_look(btf, false, found);
+	kmt_functions_look(btf, NULL, false, found);
 	r->kmt_bulk_bool = found[KMT_FUNC_ALLOC_BULK].is_other_form;
 	r->kmt_rcu_func = found[KMT_FUNC_GIVE_UP].is_other_form;
 	/* without a table of objects what is given up would be counted twice */

@@ -8,21 +8,25 @@
 #include <linux/perf_event.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "symbol/kallsyms.h"
 
 #define PMU "/sys/bus/event_source/devices/kprobe/type"
 
 static const struct {
 	const char *names[3];	/* the last without what kernels add */
 	unsigned n_args;
+	bool has_forms;		/* kernels differ in what it takes or returns */
 } functions[KMT_FUNCTIONS] = {
-	[KMT_FUNC_ALLOC_BULK] = { { "kmem_cache_alloc_bulk_noprof", "kmem_cache_alloc_bulk" }, 4 },
-	[KMT_FUNC_FREE_BULK] = { { "kmem_cache_free_bulk" }, 3 },
-	[KMT_FUNC_GIVE_UP] = { { "kvfree_call_rcu" }, 2 },
-	[KMT_FUNC_CACHE_END] = { { "kmem_cache_destroy" }, 1 },
+	[KMT_FUNC_ALLOC_BULK] = { { "kmem_cache_alloc_bulk_noprof", "kmem_cache_alloc_bulk" },
+				  4, true },
+	[KMT_FUNC_FREE_BULK] = { { "kmem_cache_free_bulk" }, 3, false },
+	[KMT_FUNC_GIVE_UP] = { { "kvfree_call_rcu" }, 2, true },
+	[KMT_FUNC_CACHE_END] = { { "kmem_cache_destroy" }, 1, false },
 };
 
 const char *kmt_function_name(enum kmt_function_id id)
@@ -133,15 +137,16 @@ static int try_kprobe(const char *name, bool really)
 	return fd < 0 ? -errno : 0;
 }
 
-static void look(const struct btf *btf, enum kmt_function_id id, bool really,
-		 struct kmt_function *f)
+/* By BTF. A function of that name with other arguments is there, and another one. */
+static void look_in_btf(const struct btf *btf, enum kmt_function_id id, bool really,
+			struct kmt_function *f)
 {
 	const struct btf_type *proto = NULL;
 	int btf_id = -ENOENT;
 
-	*f = (struct kmt_function){ .err = -ENOENT };
 	for (int i = 0; !proto && functions[id].names[i]; i++) {
 		btf_id = btf__find_by_name_kind(btf, functions[id].names[i], BTF_KIND_FUNC);
+		f->no_proto &= btf_id <= 0;
 		proto = btf_id > 0 ? proto_of(btf, btf_id, functions[id].n_args) : NULL;
 		if (proto)
 			f->name = functions[id].names[i];
@@ -156,8 +161,43 @@ static void look(const struct btf *btf, enum kmt_function_id id, bool really,
 		f->how = KMT_ATTACH_KPROBE;
 }
 
-void kmt_functions_look(const struct btf *btf, bool really, struct kmt_function ret[KMT_FUNCTIONS])
+static void take_name(const char *name, struct kmt_function ret[KMT_FUNCTIONS])
 {
 	for (int i = 0; i < KMT_FUNCTIONS; i++)
-		look(btf, i, really, &ret[i]);
+		for (int k = 0; ret[i].no_proto && functions[i].names[k]; k++)
+			if (!strcmp(name, functions[i].names[k]))
+				ret[i].name = functions[i].names[k];
+}
+
+/* By kallsyms, those that are not in BTF. */
+static void look_in_kallsyms(const char *path, bool really, struct kmt_function ret[KMT_FUNCTIONS])
+{
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	_cleanup_free_ char *line = NULL;
+	const char *name;
+	size_t cap = 0;
+
+	while (file && (name = kmt_kallsyms_next(file, &line, &cap)))
+		take_name(name, ret);
+	for (int i = 0; i < KMT_FUNCTIONS; i++) {
+		struct kmt_function *f = &ret[i];
+
+		f->no_proto &= f->name != NULL;
+		if (f->no_proto && !functions[i].has_forms && !try_kprobe(f->name, really))
+			f->how = KMT_ATTACH_KPROBE;
+	}
+}
+
+void kmt_functions_look(const struct btf *btf, const char *kallsyms, bool really,
+			struct kmt_function ret[KMT_FUNCTIONS])
+{
+	bool is_left = false;
+
+	for (int i = 0; i < KMT_FUNCTIONS; i++) {
+		ret[i] = (struct kmt_function){ .err = -ENOENT, .no_proto = true };
+		look_in_btf(btf, i, really, &ret[i]);
+		is_left |= ret[i].no_proto;
+	}
+	if (is_left)
+		look_in_kallsyms(kallsyms ? kallsyms : KMT_KALLSYMS, really, ret);
 }

@@ -26,6 +26,7 @@ enum kmt_attach { KMT_ATTACH_NONE, KMT_ATTACH_KPROBE, KMT_ATTACH_FENTRY };
 
 struct kmt_function {
 	const char *name;	/* what this kernel calls it; NULL: it has none */
+	bool no_proto;		/* kallsyms has it, BTF does not: its form is not known */
 	enum kmt_attach how;
 	int err;		/* why not by fentry; 0 if by that */
 	bool is_other_form;	/* a bool is returned; a function is given (tracers/bulk.bpf.c) */
@@ -38,9 +39,13 @@ const char *kmt_attach_name(enum kmt_attach how);
 /* May programs be loaded that are attached to this function's entry? */
 bool kmt_functions_can_fentry(const struct btf *btf, const char *name);
 /*
- * Look all of them up. 'really': also attach to each for a moment, by which a
+ * Look all of them up, in BTF and, those that it leaves out (pahole does where a
+ * compiler changed how a function is called), in the kallsyms file: without a prototype
+ * only those that have had one form in all kernels can be used, by kprobe. 'kallsyms'
+ * NULL: the running kernel's. 'really': also attach to each for a moment, by which a
  * kprobe that is promised may turn out to be refused.
  */
-void kmt_functions_look(const struct btf *btf, bool really, struct kmt_function ret[KMT_FUNCTIONS]);
+void kmt_functions_look(const struct btf *btf, const char *kallsyms, bool really,
+			struct kmt_function ret[KMT_FUNCTIONS]);
 
 #endif

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "source/tracefs_dir.h"
 #include "symbol/gfp.h"
+#include "symbol/kallsyms.h"
 #include "symbol/symbols.h"
 
 /* Numbers of linux/capability.h; CAP_PERFMON and CAP_BPF are not in older headers. */
@@ -136,7 +137,7 @@ static void look_at_btf(struct kmt_probe *p)
 	p->kfunc_cache = btf__find_by_name_kind(btf, "bpf_get_kmem_cache", BTF_KIND_FUNC) > 0;
 	p->iter_cache = btf__find_by_name_kind(btf, "bpf_iter__kmem_cache", BTF_KIND_STRUCT) > 0;
 	try_fentry(p, btf);
-	kmt_functions_look(btf, true, p->function);
+	kmt_functions_look(btf, NULL, true, p->function);
 	kmt_kernel_btf_free(btf);
 }
 
@@ -223,7 +224,7 @@ static void look_at_tracefs(struct kmt_probe *p)
 /* What bpf/page_cache.bpf.h needs: see symbol/symbols.h. */
 static bool has_memory_bases(void)
 {
-	_cleanup_fclose_ FILE *f = fopen("/proc/kallsyms", "re");
+	_cleanup_fclose_ FILE *f = fopen(KMT_KALLSYMS, "re");
 	char line[512], *name;
 	int found = 0;
 
@@ -240,7 +241,7 @@ static bool has_memory_bases(void)
 
 static int look_at_kallsyms(void)
 {
-	_cleanup_fclose_ FILE *f = fopen("/proc/kallsyms", "re");
+	_cleanup_fclose_ FILE *f = fopen(KMT_KALLSYMS, "re");
 	char line[512];
 
 	if (!f)

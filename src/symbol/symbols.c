@@ -15,12 +15,12 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/fmt.h"
+#include "symbol/kallsyms.h"
 
 #define MAX_FILE	(512u << 20)	/* offsets are 32 bit; a real file has 20 MiB */
 #define LAST_SIZE	(64u << 10)	/* most that the last function before a gap can be long */
 #define BUILTIN_SIZE	(4u << 10)	/* ... of the kernel's pages of trampolines and probes */
 #define NONE		UINT32_MAX
-#define KALLSYMS	"/proc/kallsyms"
 
 struct sym {
 	uint64_t start;
@@ -337,7 +337,7 @@ int kmt_symbols_load(const char *path, struct kmt_symbols **ret)
 	if (!s)
 		return kmt_err(-ENOMEM, "out of memory for kernel symbols");
 	if (!path)
-		path = KALLSYMS;
+		path = KMT_KALLSYMS;
 	err = read_file(path, s);
 	if (!err)
 		err = finish(s, path);
@@ -354,9 +354,9 @@ static void *read_later(void *arg)
 	struct later *l = arg;
 	struct kmt_symbols *s = l->table;
 
-	l->err = read_file(KALLSYMS, s);
+	l->err = read_file(KMT_KALLSYMS, s);
 	if (!l->err)
-		l->err = finish(s, KALLSYMS);
+		l->err = finish(s, KMT_KALLSYMS);
 	if (!l->err)
 		return NULL;
 	snprintf(l->text, sizeof(l->text), "%s", kmt_err_text());
@@ -602,6 +602,11 @@ bool kmt_symbols_find_ret(const struct kmt_symbols *s, uint64_t addr, struct kmt
 	return addr && kmt_symbols_find(s, addr - 1, ret);
 }
 
+bool kmt_symbols_find_any(const struct kmt_symbols *s, uint64_t addr, struct kmt_symbol *ret)
+{
+	return kmt_symbols_find_ret(s, addr, ret) || kmt_symbols_find(s, addr, ret);
+}
+
 bool kmt_symbols_by_name(const struct kmt_symbols *s, const char *name, const char *module,
 			 struct kmt_symbol *ret)
 {
@@ -692,8 +697,7 @@ int kmt_symbols_subset(const struct kmt_symbols *s, const uint64_t *addrs, size_
 		struct kmt_symbol sym;
 		size_t at;
 
-		if (!kmt_symbols_find_ret(s, addrs[i], &sym) &&
-		    !kmt_symbols_find(s, addrs[i], &sym))
+		if (!kmt_symbols_find_any(s, addrs[i], &sym))
 			continue;
 		at = first_at(s, sym.start);
 		if (!taken[at])
@@ -713,7 +717,7 @@ void kmt_symbols_print(const struct kmt_symbols *s, uint64_t addr, bool offset,
 	struct kmt_symbol sym;
 
 	/* a function's own start is no return address of the one before it, unless nothing else */
-	if (!kmt_symbols_find_ret(s, addr, &sym) && !kmt_symbols_find(s, addr, &sym)) {
+	if (!kmt_symbols_find_any(s, addr, &sym)) {
 		kmt_buf_printf(out, "0x%" PRIx64, addr);
 		return;
 	}

@@ -69,6 +69,8 @@ int kmt_symbols_replace(struct kmt_symbols *s, const struct kmt_symbols *by, uin
 bool kmt_symbols_find(const struct kmt_symbols *s, uint64_t addr, struct kmt_symbol *ret);
 /* The symbol of a return address: looks up addr - 1. */
 bool kmt_symbols_find_ret(const struct kmt_symbols *s, uint64_t addr, struct kmt_symbol *ret);
+/* That, or where there is none the symbol of the address itself. */
+bool kmt_symbols_find_any(const struct kmt_symbols *s, uint64_t addr, struct kmt_symbol *ret);
 
 /* First symbol with this name (module may be NULL = any); false if none. */
 bool kmt_symbols_by_name(const struct kmt_symbols *s, const char *name, const char *module,
