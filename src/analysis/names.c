@@ -25,11 +25,6 @@ int kmt_name_take(struct kmt_buf *b, struct kmt_cell *cell)
 	return err;
 }
 
-static bool find_symbol(const struct kmt_symbols *s, uint64_t addr, struct kmt_symbol *ret)
-{
-	return kmt_symbols_find_ret(s, addr, ret) || kmt_symbols_find(s, addr, ret);
-}
-
 /* "func+0x1c [mod]" */
 static int module_of_name(const char *name, struct kmt_cell *module)
 {
@@ -59,36 +54,14 @@ int kmt_name_address(const struct kmt_analysis_in *in, uint64_t addr, const char
 		kmt_symbols_print(in->symbols, addr, true, &b);
 		err = kmt_name_take(&b, site);
 	}
-	if (err || !module || !find_symbol(in->symbols, addr, &sym))
+	if (err || !module || !kmt_symbols_find_any(in->symbols, addr, &sym))
 		return err;
 	return kmt_cell_text(module, sym.module ? sym.module : BUILT_IN);
 }
 
-/* What lies between a tracer and the function that wanted memory. */
-static bool is_internal(const char *name)
-{
-	static const char *const prefixes[] = {
-		"bpf_", "__bpf_", "trace_", "__trace", "perf_trace_",
-	};
-
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
-			return true;
-	return kmt_frame_is_allocator(name);
-}
-
-/* The frame that the event names as its call site; else the first that is not the allocator. */
 uint32_t kmt_name_first_frame(const struct kmt_analysis_in *in, const struct kmt_site_key *key)
 {
-	struct kmt_symbol sym;
-
-	for (uint32_t i = 0; i < key->n_ips; i++)
-		if (key->call_site && key->ips[i] == key->call_site)
-			return i;
-	for (uint32_t i = 0; i < key->n_ips; i++)
-		if (!find_symbol(in->symbols, key->ips[i], &sym) || !is_internal(sym.name))
-			return i;
-	return 0;
+	return kmt_frames_first(in->symbols, key->call_site, key->ips, key->n_ips);
 }
 
 int kmt_name_key(const struct kmt_analysis_in *in, const struct kmt_site_key *key,

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "symbol/frames.h"
 #include "symbol/gfp.h"
 #include "symbol/symbols.h"
 
@@ -177,9 +178,11 @@ void kmt_columns_titles(const struct kmt_eventfmt_opts *opts, bool titles, size_
 void kmt_columns_stack(const struct kmt_eventfmt_opts *opts, const struct kmt_event *ev,
 		       struct kmt_buf *out)
 {
+	uint32_t first = kmt_frames_first(opts->symbols, ev->call_site, ev->ips, ev->n_ips);
+
 	if (!opts->stacks)
 		return;
-	for (uint32_t i = 0; i < ev->n_ips; i++) {
+	for (uint32_t i = first; i < ev->n_ips; i++) {
 		kmt_buf_puts(out, "\t=> ");
 		kmt_symbols_print(opts->symbols, ev->ips[i], true, out);
 		kmt_buf_puts(out, "\n");

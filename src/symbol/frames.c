@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "symbol/symbols.h"
+
 /* A name, or with '*' at its end what names begin with. */
 static const char *const frames[] = {
 	/* tracing, of the events that name no call site */
@@ -72,4 +74,31 @@ bool kmt_frame_is_allocator(const char *name)
 		if (frames[i][0] == name[0] && matches(frames[i], name, len))
 			return true;
 	return false;
+}
+
+/* What lies between a tracer and the function that wanted memory. */
+static bool is_internal(const char *name)
+{
+	static const char *const prefixes[] = {
+		"bpf_", "__bpf_", "trace_", "__trace", "perf_trace_",
+	};
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+			return true;
+	return kmt_frame_is_allocator(name);
+}
+
+uint32_t kmt_frames_first(const struct kmt_symbols *s, uint64_t call_site, const uint64_t *ips,
+			  uint32_t n)
+{
+	struct kmt_symbol sym;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (call_site && ips[i] == call_site)
+			return i;
+	for (uint32_t i = 0; i < n; i++)
+		if (!kmt_symbols_find_any(s, ips[i], &sym) || !is_internal(sym.name))
+			return i;
+	return 0;
 }

@@ -289,6 +289,49 @@ static void stacks(void **state)
 		     "\t=> getname+0x2d\n"	/* ..acbd - ..ac90 of the test's kallsyms */
 		     "\t=> putname+0x2e\n"	/* ..ac7e - ..ac50 */
 		     "\t=> 0x1000\n");
+
+	/* from the call site on: what lies before it is the tracer's and the allocator's */
+	ev.call_site = ips[1];
+	assert_event("table", &opts, &ev,
+		     "  -      C                            0xffff88007c088780          "
+		     "putname\n"
+		     "\t=> putname+0x2e\n"
+		     "\t=> 0x1000\n");
+	kmt_symbols_free(symbols);
+}
+
+/* An event that names no call site begins where the allocator was called. */
+static void stack_without_call_site(void **state)
+{
+	static const char text[] =
+		"ffffffff81000000 t bpf_prog_0123456789abcdef_kmt\t[bpf]\n"
+		"ffffffff81001000 T bpf_trace_run5\n"
+		"ffffffff81002000 T kmem_cache_alloc_noprof\n"
+		"ffffffff81003000 T alloc_empty_file\n"
+		"ffffffff81004000 T kmalloc_trace\n"
+		"ffffffff81005000 T end\n";
+	const uint64_t ips[] = { 0xffffffff81000010, 0xffffffff81001020, 0xffffffff81002030,
+				 0xffffffff81003040, 0xffffffff81004050 };
+	struct kmt_symbols *symbols;
+	struct kmt_event ev = free_2008;
+
+	assert_int_equal(kmt_symbols_parse(text, sizeof(text) - 1, "test", &symbols), 0);
+
+	const struct kmt_eventfmt_opts opts = { .stacks = true, .symbols = symbols };
+
+	ev.call_site = 0;
+	ev.ips = ips;
+	ev.n_ips = 5;
+	assert_event("default", &opts, &ev,
+		     "type_id 1 call_site 0 ptr 18446612134395152256\n"
+		     "\t=> alloc_empty_file+0x40\n"
+		     "\t=> kmalloc_trace+0x50\n");
+	ev.n_ips = 3;	/* nothing but the allocator: shown as it is */
+	assert_event("default", &opts, &ev,
+		     "type_id 1 call_site 0 ptr 18446612134395152256\n"
+		     "\t=> bpf_prog_0123456789abcdef_kmt+0x10 [bpf]\n"
+		     "\t=> bpf_trace_run5+0x20\n"
+		     "\t=> kmem_cache_alloc_noprof+0x30\n");
 	kmt_symbols_free(symbols);
 }
 
@@ -330,6 +373,7 @@ int main(void)
 		cmocka_unit_test(extra_columns),
 		cmocka_unit_test(hostile_names),
 		cmocka_unit_test(stacks),
+		cmocka_unit_test(stack_without_call_site),
 		cmocka_unit_test(overflow),
 	};
 
