@@ -433,6 +433,16 @@ struct kmt_rec_overflow {
 };
 KMT_WIRE_ASSERT(sizeof(struct kmt_rec_overflow) == 32, "wire layout");
 
+/*
+ * No helpers of the kernel's: placeholders, in place of which user space writes the call
+ * of what the kernel has, or nothing, before it loads a program (source/bpf_preempt.c).
+ */
+#define KMT_CALL_PREEMPT_OFF	0x4b4d5401
+#define KMT_CALL_PREEMPT_ON	0x4b4d5402
+#define KMT_CALL_IRQ_OFF	0x4b4d5403
+#define KMT_CALL_IRQ_ON		0x4b4d5404
+#define KMT_CALL_TASK		0x4b4d5405	/* or NULL */
+
 /* What the programs do; without a key flag a row is a call site. */
 #define KMT_F_COUNT		(1u << 0)	/* keep site counters */
 #define KMT_F_TRACK		(1u << 1)	/* keep the object table */

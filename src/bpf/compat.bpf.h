@@ -40,11 +40,16 @@ struct slab {
 	struct kmem_cache *slab_cache;
 } __attribute__((preserve_access_index));
 
+struct thread_info {
+	unsigned long flags;
+} __attribute__((preserve_access_index));
+
 struct task_struct {
 	int tgid;
 	int pid;
 	struct task_struct *group_leader;
 	__u64 start_time;	/* ns, CLOCK_MONOTONIC */
+	struct thread_info thread_info;
 } __attribute__((preserve_access_index));
 
 /*

@@ -145,6 +145,15 @@ static void cmpxchg(const struct kmt_probe *p, struct finding *f)
 		found(f, OK, "present");
 }
 
+static void preemption(const struct kmt_probe *p, struct finding *f)
+{
+	if (p->btf)
+		found_unknown(f, "BTF");
+	else
+		found(f, OK, "%s", p->preempted ? "programs switch it off" :
+		      "the kernel does not preempt programs");
+}
+
 static void functions(const struct kmt_probe *p, struct finding *f)
 {
 	const char *kprobes = p->kprobes ? "present" : "absent";
@@ -296,6 +305,7 @@ static const struct check {
 	{ "BPF compare-and-swap", cmpxchg,
 	  "an event of the bpf source costs more, a row for a live object 104 bytes, not 21",
 	  "Linux 5.12 or newer, with the JIT on (net.core.bpf_jit_enable)" },
+	{ "preemption", preemption, NULL, NULL },
 	{ "function attach", functions,
 	  "bulk allocations and frees stay unseen; they show as untraced frees",
 	  "a kernel with CONFIG_FUNCTION_TRACER=y or CONFIG_KPROBES=y" },

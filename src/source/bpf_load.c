@@ -22,6 +22,7 @@
 #include "kmemtrace.skel.h"
 #include "kmemtrace_hash.skel.h"
 #include "source/bpf_load.h"
+#include "source/bpf_preempt.h"
 #include "source/pages.h"
 #include "source/probe.h"
 #include "symbol/cgroups.h"
@@ -391,6 +392,7 @@ static int load_chosen(struct kmt_bpf *b, const struct btf *btf)
 	set_pages(b, btf);
 	err = kmt_bpf_choose(b, btf);
 	err = err ? err : set_sizes(b);
+	err = err ? err : kmt_bpf_preempt_fill(s->obj, btf);
 	if (err)
 		return err;
 	err = kmemtrace_bpf__load(s);

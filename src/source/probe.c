@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "source/bpf_preempt.h"
 #include "source/tracefs_dir.h"
 #include "symbol/gfp.h"
 #include "symbol/kallsyms.h"
@@ -135,6 +136,7 @@ static void look_at_btf(struct kmt_probe *p)
 		p->tp[i] = btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF) > 0;
 	}
 	p->kfunc_cache = btf__find_by_name_kind(btf, "bpf_get_kmem_cache", BTF_KIND_FUNC) > 0;
+	p->preempted = kmt_bpf_is_preempted(btf);
 	p->iter_cache = btf__find_by_name_kind(btf, "bpf_iter__kmem_cache", BTF_KIND_STRUCT) > 0;
 	try_fentry(p, btf);
 	kmt_functions_look(btf, NULL, true, p->function);

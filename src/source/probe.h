@@ -47,6 +47,7 @@ struct kmt_probe {
 	bool	 tp[KMT_PROBE_TP_MAX];	/* in the BTF; all false without BTF */
 	bool	 kfunc_cache;		/* bpf_get_kmem_cache() */
 	bool	 page_cache;		/* without it: the object's page can be asked */
+	bool	 preempted;		/* programs on tracepoints may be: bpf_preempt.h */
 	bool	 iter_cache;		/* iterator over struct kmem_cache */
 	bool	 kprobes;
 	bool	 tracefs_mounted;

@@ -26,6 +26,7 @@
  */
 #include <linux/ptrace.h>
 #include "bpf/bulk.bpf.h"
+#include "bpf/guard.bpf.h"
 #include <bpf/bpf_tracing.h>
 
 const volatile __u8 kmt_bulk_bool = 0;	/* kmem_cache_alloc_bulk() returns a bool */
@@ -71,8 +72,7 @@ static __always_inline __u64 kmt_func_arg(void *ctx, __u32 n)
 	return v;
 }
 
-SEC("?fexit/kmem_cache_alloc_bulk")
-int kmt_bulk_alloc_fexit(void *ctx)
+static __always_inline int kmt_bulk_alloc_done(void *ctx)
 {
 	__u64 n = kmt_func_arg(ctx, 2), ret = 0;
 	struct kmt_alloc a = {
@@ -85,33 +85,44 @@ int kmt_bulk_alloc_fexit(void *ctx)
 				     kmt_bulk_got(ret, n), 1) : 0;
 }
 
+SEC("?fexit/kmem_cache_alloc_bulk")
+int kmt_bulk_alloc_fexit(void *ctx)
+{
+	KMT_WHOLE(kmt_bulk_alloc_done(ctx));
+	return 0;
+}
+
 SEC("?fentry/kmem_cache_free_bulk")
 int kmt_bulk_free_fentry(void *ctx)
 {
-	return kmt_on_bulk_free(kmt_func_caller(ctx), kmt_func_arg(ctx, 0),
-				(const __u64 *)kmt_func_arg(ctx, 2), kmt_func_arg(ctx, 1), 1, 0);
+	KMT_WHOLE(kmt_on_bulk_free(kmt_func_caller(ctx), kmt_func_arg(ctx, 0),
+				(const __u64 *)kmt_func_arg(ctx, 2), kmt_func_arg(ctx, 1), 1, 0));
+	return 0;
 }
 
 /* Loaded in place of the one above where the kernel can tell an address's cache. */
 SEC("?fentry/kmem_cache_free_bulk")
 int kmt_bulk_free_fentry_cache(void *ctx)
 {
-	return kmt_on_bulk_free(kmt_func_caller(ctx), kmt_func_arg(ctx, 0),
-				(const __u64 *)kmt_func_arg(ctx, 2), kmt_func_arg(ctx, 1), 1, 1);
+	KMT_WHOLE(kmt_on_bulk_free(kmt_func_caller(ctx), kmt_func_arg(ctx, 0),
+				(const __u64 *)kmt_func_arg(ctx, 2), kmt_func_arg(ctx, 1), 1, 1));
+	return 0;
 }
 
 SEC("?fentry/kvfree_call_rcu")
 int kmt_give_up_fentry(void *ctx)
 {
-	return kmt_on_give_up(kmt_func_caller(ctx),
-			      kmt_given_up(kmt_func_arg(ctx, 0), kmt_func_arg(ctx, 1)), 0);
+	KMT_WHOLE(kmt_on_give_up(kmt_func_caller(ctx),
+			      kmt_given_up(kmt_func_arg(ctx, 0), kmt_func_arg(ctx, 1)), 0));
+	return 0;
 }
 
 SEC("?fentry/kvfree_call_rcu")
 int kmt_give_up_fentry_cache(void *ctx)
 {
-	return kmt_on_give_up(kmt_func_caller(ctx),
-			      kmt_given_up(kmt_func_arg(ctx, 0), kmt_func_arg(ctx, 1)), 1);
+	KMT_WHOLE(kmt_on_give_up(kmt_func_caller(ctx),
+			      kmt_given_up(kmt_func_arg(ctx, 0), kmt_func_arg(ctx, 1)), 1));
+	return 0;
 }
 
 /* ---- kprobes ---- */
@@ -219,7 +230,8 @@ int kmt_give_up_kprobe_cache(struct pt_regs *ctx)
 SEC("?fentry/kmem_cache_destroy")
 int kmt_cache_destroy_fentry(void *ctx)
 {
-	return kmt_cache_gone(kmt_func_arg(ctx, 0));
+	KMT_WHOLE(kmt_cache_gone(kmt_func_arg(ctx, 0)));
+	return 0;
 }
 
 SEC("?kprobe")

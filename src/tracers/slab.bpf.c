@@ -66,8 +66,7 @@ static __always_inline int kmt_slab_alloc(struct bpf_raw_tracepoint_args *ctx,
 	/* one site may allocate from several caches of one size */
 	if (type == KMT_WIRE_CACHE && at->cache == KMT_ARG_NONE && a.addr)
 		a.cache = kmt_page_cache(a.addr, a.bytes_alloc);
-	KMT_GUARDED(prog, kmt_on_alloc(ctx, &a, prog, ask_cache, kmt_flags));
-	return 0;
+	return kmt_on_alloc(ctx, &a, prog, ask_cache, kmt_flags);
 }
 
 /* ---- general programs: any kernel, any option ---- */
@@ -75,34 +74,44 @@ static __always_inline int kmt_slab_alloc(struct bpf_raw_tracepoint_args *ctx,
 SEC("?raw_tp/kmalloc")
 int kmt_kmalloc(struct bpf_raw_tracepoint_args *ctx)
 {
-	return kmt_slab_alloc(ctx, &kmt_args_kmalloc, KMT_WIRE_KMALLOC, KMT_PROG_KMALLOC, 0);
+	KMT_GUARDED(KMT_PROG_KMALLOC,
+		    kmt_slab_alloc(ctx, &kmt_args_kmalloc, KMT_WIRE_KMALLOC, KMT_PROG_KMALLOC, 0));
+	return 0;
 }
 
 /* Loaded in place of the one above where the kernel can tell an address's cache. */
 SEC("?raw_tp/kmalloc")
 int kmt_kmalloc_cache(struct bpf_raw_tracepoint_args *ctx)
 {
-	return kmt_slab_alloc(ctx, &kmt_args_kmalloc, KMT_WIRE_KMALLOC, KMT_PROG_KMALLOC, 1);
+	KMT_GUARDED(KMT_PROG_KMALLOC,
+		    kmt_slab_alloc(ctx, &kmt_args_kmalloc, KMT_WIRE_KMALLOC, KMT_PROG_KMALLOC, 1));
+	return 0;
 }
 
 SEC("?raw_tp/kmalloc_node")
 int kmt_kmalloc_node(struct bpf_raw_tracepoint_args *ctx)
 {
-	return kmt_slab_alloc(ctx, &kmt_args_kmalloc_node, KMT_WIRE_KMALLOC,
-			      KMT_PROG_KMALLOC_NODE, 0);
+	KMT_GUARDED(KMT_PROG_KMALLOC_NODE,
+		    kmt_slab_alloc(ctx, &kmt_args_kmalloc_node, KMT_WIRE_KMALLOC,
+				   KMT_PROG_KMALLOC_NODE, 0));
+	return 0;
 }
 
 SEC("?raw_tp/kmem_cache_alloc")
 int kmt_cache_alloc(struct bpf_raw_tracepoint_args *ctx)
 {
-	return kmt_slab_alloc(ctx, &kmt_args_cache, KMT_WIRE_CACHE, KMT_PROG_CACHE_ALLOC, 0);
+	KMT_GUARDED(KMT_PROG_CACHE_ALLOC,
+		    kmt_slab_alloc(ctx, &kmt_args_cache, KMT_WIRE_CACHE, KMT_PROG_CACHE_ALLOC, 0));
+	return 0;
 }
 
 SEC("?raw_tp/kmem_cache_alloc_node")
 int kmt_cache_alloc_node(struct bpf_raw_tracepoint_args *ctx)
 {
-	return kmt_slab_alloc(ctx, &kmt_args_cache_node, KMT_WIRE_CACHE,
-			      KMT_PROG_CACHE_ALLOC_NODE, 0);
+	KMT_GUARDED(KMT_PROG_CACHE_ALLOC_NODE,
+		    kmt_slab_alloc(ctx, &kmt_args_cache_node, KMT_WIRE_CACHE,
+				   KMT_PROG_CACHE_ALLOC_NODE, 0));
+	return 0;
 }
 
 SEC("?raw_tp/kfree")
@@ -118,8 +127,10 @@ int kmt_kfree(struct bpf_raw_tracepoint_args *ctx)
 SEC("?raw_tp/kfree")
 int kmt_kfree_cache(struct bpf_raw_tracepoint_args *ctx)
 {
-	return kmt_on_free_of(KMT_WIRE_KMALLOC, KMT_PROG_KFREE, ctx->args[0], ctx->args[1], 0, 1,
-			      kmt_flags);
+	KMT_GUARDED(KMT_PROG_KFREE,
+		    kmt_on_free_of(KMT_WIRE_KMALLOC, KMT_PROG_KFREE, ctx->args[0], ctx->args[1],
+				   0, 1, kmt_flags));
+	return 0;
 }
 
 SEC("?raw_tp/kmem_cache_free")
@@ -142,8 +153,7 @@ int kmt_cache_free(struct bpf_raw_tracepoint_args *ctx)
  * and loads of the general programs; user space takes them where they fit.
  */
 #define KMT_FAST_KMALLOC(name, ask_cache, flags)				\
-SEC("?raw_tp/kmalloc")								\
-int name(struct bpf_raw_tracepoint_args *ctx)					\
+static __always_inline int name##_body(struct bpf_raw_tracepoint_args *ctx)	\
 {										\
 	struct kmt_alloc a = {							\
 		.call_site = ctx->args[0], .addr = ctx->args[1],		\
@@ -153,14 +163,17 @@ int name(struct bpf_raw_tracepoint_args *ctx)					\
 	};									\
 										\
 	return kmt_on_alloc(ctx, &a, KMT_PROG_KMALLOC, ask_cache, flags);	\
+}										\
+										\
+SEC("?raw_tp/kmalloc")								\
+int name(struct bpf_raw_tracepoint_args *ctx)					\
+{										\
+	KMT_WHOLE(name##_body(ctx));						\
+	return 0;								\
 }
 
-#define KMT_FAST_PROGRAMS(mode, flags)						\
-KMT_FAST_KMALLOC(kmt_kmalloc_##mode, 0, flags)					\
-KMT_FAST_KMALLOC(kmt_kmalloc_cache_##mode, 1, flags)				\
-										\
-SEC("?raw_tp/kmem_cache_alloc")							\
-int kmt_cache_alloc_##mode(struct bpf_raw_tracepoint_args *ctx)			\
+#define KMT_FAST_CACHE_ALLOC(name, flags)					\
+static __always_inline int name##_body(struct bpf_raw_tracepoint_args *ctx)	\
 {										\
 	struct kmt_alloc a = {							\
 		.call_site = ctx->args[0], .addr = ctx->args[1],		\
@@ -171,25 +184,40 @@ int kmt_cache_alloc_##mode(struct bpf_raw_tracepoint_args *ctx)			\
 	return kmt_on_alloc(ctx, &a, KMT_PROG_CACHE_ALLOC, 0, flags);		\
 }										\
 										\
+SEC("?raw_tp/kmem_cache_alloc")							\
+int name(struct bpf_raw_tracepoint_args *ctx)					\
+{										\
+	KMT_WHOLE(name##_body(ctx));						\
+	return 0;								\
+}
+
+#define KMT_FAST_PROGRAMS(mode, flags)						\
+KMT_FAST_KMALLOC(kmt_kmalloc_##mode, 0, flags)					\
+KMT_FAST_KMALLOC(kmt_kmalloc_cache_##mode, 1, flags)				\
+KMT_FAST_CACHE_ALLOC(kmt_cache_alloc_##mode, flags)				\
+										\
 SEC("?raw_tp/kfree")								\
 int kmt_kfree_##mode(struct bpf_raw_tracepoint_args *ctx)			\
 {										\
-	return kmt_on_free(KMT_WIRE_KMALLOC, KMT_PROG_KFREE, ctx->args[0],	\
-			   ctx->args[1], 0, flags);				\
+	KMT_WHOLE(kmt_on_free(KMT_WIRE_KMALLOC, KMT_PROG_KFREE, ctx->args[0],	\
+			      ctx->args[1], 0, flags));				\
+	return 0;								\
 }										\
 										\
 SEC("?raw_tp/kfree")								\
 int kmt_kfree_cache_##mode(struct bpf_raw_tracepoint_args *ctx)			\
 {										\
-	return kmt_on_free_of(KMT_WIRE_KMALLOC, KMT_PROG_KFREE, ctx->args[0],	\
-			      ctx->args[1], 0, 1, flags);			\
+	KMT_WHOLE(kmt_on_free_of(KMT_WIRE_KMALLOC, KMT_PROG_KFREE, ctx->args[0], \
+				 ctx->args[1], 0, 1, flags));			\
+	return 0;								\
 }										\
 										\
 SEC("?raw_tp/kmem_cache_free")							\
 int kmt_cache_free_##mode(struct bpf_raw_tracepoint_args *ctx)			\
 {										\
-	return kmt_on_free(KMT_WIRE_CACHE, KMT_PROG_CACHE_FREE, ctx->args[0],	\
-			   ctx->args[1], ctx->args[2], flags);			\
+	KMT_WHOLE(kmt_on_free(KMT_WIRE_CACHE, KMT_PROG_CACHE_FREE, ctx->args[0], \
+			      ctx->args[1], ctx->args[2], flags));		\
+	return 0;								\
 }
 
 KMT_FAST_PROGRAMS(count, KMT_F_COUNT)
